@@ -1,0 +1,40 @@
+# Two commands do everything on a fresh machine with Python (>= 3.11) and make:
+#   make demo    set up .venv, solve one problem with every solver, write a figure
+#   make test    set up .venv, run the tests
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.stamp
+
+.PHONY: demo test setup lint format bench clean
+
+demo: setup
+	$(BIN)/pre-convex demo
+
+test: setup
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+setup: $(STAMP)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/python benchmarks/newton.py
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pre_convex needs Python 3.11 or newer; set PYTHON=python3.x")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' \
+		--group tests --group lint --group benchmarks
+	@touch $@

@@ -1,0 +1,72 @@
+"""Posterior ratio estimation and KLIEP as convex programs, with a certificate for every answer.
+
+Names are loaded when first used, so that ``import pre_convex`` is quick and the Newton engine never waits for
+cvxpy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "BoundaryError": "errors",
+    "Certificate": "solution",
+    "DataError": "errors",
+    "Gaussian": "likelihoods",
+    "Hull": "feasibility",
+    "InfeasibleError": "errors",
+    "Linear": "features",
+    "MissingExtraError": "errors",
+    "Polynomial": "features",
+    "Position": "feasibility",
+    "PreConvexError": "errors",
+    "Program": "programs",
+    "RatioProblem": "problem",
+    "Solution": "solution",
+    "SolveError": "errors",
+    "Status": "solution",
+    "UnknownSolverError": "errors",
+    "certify": "solvers",
+    "dual_program": "programs",
+    "installed_solvers": "solvers",
+    "minimal_radius": "feasibility",
+    "primal_program": "programs",
+    "radius_path": "solvers",
+    "solve": "solvers",
+}
+
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
+
+if TYPE_CHECKING:
+    from .errors import (
+        BoundaryError,
+        DataError,
+        InfeasibleError,
+        MissingExtraError,
+        PreConvexError,
+        SolveError,
+        UnknownSolverError,
+    )
+    from .feasibility import Hull, Position, minimal_radius
+    from .features import Linear, Polynomial
+    from .likelihoods import Gaussian
+    from .problem import RatioProblem
+    from .programs import Program, dual_program, primal_program
+    from .solution import Certificate, Solution, Status
+    from .solvers import certify, installed_solvers, radius_path, solve

@@ -1,0 +1,139 @@
+"""What callers hand in, as validated float64 arrays; every complaint names the argument and the place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .entropy import Array
+from .errors import DataError
+
+__all__ = ["as_matrix", "as_scalar", "as_vector", "column_names", "frozen"]
+
+
+def frozen(x: Array) -> Array:
+    """Read-only view of x."""
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
+def column_names(x: Any) -> tuple[str, ...] | None:
+    """Column names of a data frame, ``None`` for anything else."""
+    columns = getattr(x, "columns", None)
+    return None if columns is None else tuple(str(c) for c in columns)
+
+
+def _numbers(x: Any, name: str) -> Array:
+    """Real float64 array of any shape; memory maps and float64 arrays are not copied."""
+    if x is None:
+        raise DataError(f"{name}: is None; pass an array of numbers")
+    if column_names(x) is not None or hasattr(x, "to_frame"):
+        x = _from_frame(x, name)
+    if hasattr(x, "toarray") and hasattr(x, "nnz"):
+        raise DataError(f"{name}: sparse matrices are not taken; pass x.toarray()")
+    if isinstance(x, np.ma.MaskedArray):
+        if np.ma.is_masked(x):
+            raise DataError(f"{name}: has masked entries; fill them or drop their rows")
+        x = x.data
+    try:
+        values = np.asarray(x)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name}: cannot be read as an array of numbers ({error})") from error
+    if values.dtype.kind not in "fiub":
+        if values.dtype.kind == "O":
+            try:
+                return np.asarray(values, dtype=float)
+            except (TypeError, ValueError) as error:
+                raise DataError(f"{name}: holds values that are not numbers ({error})") from error
+        kind = "complex numbers" if values.dtype.kind == "c" else f"dtype {values.dtype}"
+        raise DataError(f"{name}: holds {kind}; pass real numbers")
+    return np.asarray(values, dtype=float)
+
+
+def _from_frame(x: Any, name: str) -> Any:
+    """NumPy array of a pandas, polars or other frame or series, through narwhals."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(x, eager_only=True, allow_series=True)
+    except TypeError as error:
+        raise DataError(f"{name}: {type(x).__name__} is not a table this package can read") from error
+    series = [frame] if isinstance(frame, nw.Series) else [frame[c] for c in frame.columns]
+    for column in series:
+        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+            raise DataError(f"{name}: column {column.name!r} has type {column.dtype}; encode it as numbers")
+    columns = [np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float) for column in series]
+    return columns[0] if isinstance(frame, nw.Series) else np.column_stack(columns)
+
+
+def _finite(x: Array, name: str, columns: Sequence[str] | None = None) -> Array:
+    """The array itself when all its entries are finite; otherwise an error that says which is not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        fine = bool(np.isfinite(x.sum()))  # one sweep without a temporary; the exact look follows only if it fails
+    if not fine and not np.isfinite(x).all():
+        where = np.argwhere(~np.isfinite(x))
+        place = f"row {where[0][0]}"
+        if x.ndim == 2:
+            place += f", column {columns[where[0][1]]!r}" if columns else f", column {where[0][1]}"
+        more = f" ({len(where)} such entries)" if len(where) > 1 else ""
+        raise DataError(f"{name}: {place} is {x[tuple(where[0])]}{more}; drop those rows or fill them in first")
+    return x
+
+
+def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None) -> Array:
+    """(n, d) array of finite numbers; a vector becomes one column.
+
+    Examples
+    --------
+    >>> as_matrix([1, 2], "x_p").shape
+    (2, 1)
+    >>> as_matrix([[1.0, float("nan")]], "x_p")
+    Traceback (most recent call last):
+    pre_convex.errors.DataError: x_p: row 0, column 1 is nan; drop those rows or fill them in first
+    """
+    values = _numbers(x, name)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
+        raise DataError(f"{name}: has {values.ndim} dimensions; pass one row for each sample, shape (n, d)")
+    if values.shape[0] == 0 or values.shape[1] == 0:
+        raise DataError(f"{name}: is empty, shape {values.shape}; at least one row and one column are needed")
+    return _finite(values, name, columns or column_names(x))
+
+
+def as_vector(x: Any, name: str, length: int | None = None, *, log_weights: bool = False) -> Array:
+    """(n,) array of finite numbers; logarithms of weights may be −inf, but not all of them."""
+    values = _numbers(x, name)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise DataError(f"{name}: has shape {values.shape}; pass one number for each row")
+    if values.size == 0:
+        raise DataError(f"{name}: is empty")
+    if length is not None and values.size != length:
+        raise DataError(f"{name}: has {values.size} entries where {length} are needed, one for each row")
+    if not log_weights:
+        return _finite(values, name)
+    bad = np.flatnonzero(~(values < np.inf))  # +inf and nan; −inf is a row of zero weight
+    if bad.size:
+        raise DataError(
+            f"{name}: row {bad[0]} is {values[bad[0]]} ({bad.size} such entries); "
+            "a log-likelihood is a finite number, or -inf for a row that cannot occur"
+        )
+    if not np.any(values > -np.inf):
+        raise DataError(f"{name}: every row is -inf, so no row can occur; check the likelihood and its observation")
+    return values
+
+
+def as_scalar(x: Any, name: str) -> float:
+    """One finite real number."""
+    try:
+        value = float(x)
+    except (TypeError, ValueError):
+        raise DataError(f"{name}: {x!r} is not a number") from None
+    if not np.isfinite(value):
+        raise DataError(f"{name}: is {value}; pass a finite number")
+    return value

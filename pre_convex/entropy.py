@@ -1,0 +1,106 @@
+"""The one home of exp and log: weights stay logarithms until the last moment."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr, xlog1py
+
+__all__ = [
+    "Array",
+    "effective_sample_size",
+    "exp",
+    "exponentiate",
+    "log",
+    "log_normalise",
+    "log_sum_exp",
+    "negative_kl",
+    "tilting_cost",
+]
+
+Array = NDArray[np.float64]
+
+
+def exp(x: Array) -> Array:
+    """Exponential, elementwise; −inf gives exactly zero."""
+    return np.asarray(np.exp(x))
+
+
+def log(x: Array) -> Array:
+    """Logarithm, elementwise; zero gives −inf without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(x))
+
+
+def exponentiate(z: Array) -> tuple[float, float]:
+    """Overwrite ``z`` by exp(z − max z); return (max z, sum of the result).
+
+    Examples
+    --------
+    >>> z = np.array([1000.0, 1000.0])
+    >>> exponentiate(z), z
+    ((1000.0, 2.0), array([1., 1.]))
+    """
+    top = float(z.max(initial=-np.inf))
+    if top == -np.inf:
+        z[:] = 0.0
+        return top, 0.0
+    z -= top
+    np.exp(z, out=z)
+    return top, float(z.sum())
+
+
+def log_sum_exp(z: Array) -> float:
+    """log Σ_j exp(z_j), without overflow; −inf for an empty sum.
+
+    Examples
+    --------
+    >>> log_sum_exp(np.array([-np.inf, -900.0]))
+    -900.0
+    """
+    top, total = exponentiate(np.array(z, dtype=float))
+    return top + float(np.log(total)) if total > 0.0 else -np.inf
+
+
+def log_normalise(z: Array) -> Array:
+    """z − log Σ exp(z): logarithms of weights that sum to one."""
+    return z - log_sum_exp(z)
+
+
+def effective_sample_size(log_weights: Array) -> float:
+    """(Σ w)² / Σ w², Kish's effective sample size, from logarithms of weights.
+
+    Examples
+    --------
+    >>> round(effective_sample_size(np.zeros(7) - 900.0), 12)
+    7.0
+    """
+    weights = np.array(log_weights, dtype=float)
+    _, total = exponentiate(weights)
+    return total**2 / float(weights @ weights)
+
+
+def negative_kl(mu: Array, log_base: Array) -> float:
+    """Σ_j −μ_j log μ_j + μ_j a_j, the objective of [D]; −inf where μ puts mass on a zero base weight.
+
+    Examples
+    --------
+    >>> negative_kl(np.array([0.5, 0.5, 0.0]), np.log([0.5, 0.5, 1e-300]))
+    0.0
+    """
+    carries = mu > 0.0
+    return float(entr(mu).sum() + mu[carries] @ log_base[carries])
+
+
+def tilting_cost(mu: Array, c: Array) -> float:
+    """KL(μ' ‖ μ) = Σ_j μ_j (1 + c_j) log(1 + c_j) for μ' = μ(1 + c); +inf where μ' would be negative.
+
+    The terms c_j are subtracted inside the sum, which changes nothing because Σ μ_j c_j = 0 but keeps
+    every summand non-negative, so that a cost of 1e-20 is computed as such.
+    """
+    if c.min(initial=0.0) < -1.0:
+        return np.inf
+    # (1 + c) log(1 + c) − c loses all digits for small c: there the series takes over.
+    small = np.abs(c) < 1e-3
+    terms = np.where(small, c * c * (0.5 + c * (-1 / 6 + c * (1 / 12 - c / 20))), xlog1py(1.0 + c, c) - c)
+    return float(mu @ terms)

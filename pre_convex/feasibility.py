@@ -1,0 +1,225 @@
+"""Where the target lies: inside the hull of the q features, on its boundary, or outside, with proof.
+
+With R = 0, [P] is bounded and [D] feasible exactly when b is in the convex hull of the rows of F. The distance
+
+    [HULL]   min over μ on the simplex ‖b − F'μ‖  =  max over ‖v‖_* ≤ 1 of ⟨v,b⟩ − max_j ⟨v,F_j⟩
+
+is found by column generation: a small problem over a few dozen rows, then one pass that looks for rows beyond
+the supporting plane just found. Both sides of [HULL] are computed, so the distance comes with its own gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from scipy.optimize import linprog, nnls
+
+from .arrays import frozen
+from .entropy import Array
+from .errors import SolveError
+from .norms import Norm
+from .passes import Rows, support
+from .problem import RatioProblem
+
+__all__ = ["Hull", "Position", "minimal_radius"]
+
+#: a distance below this share of the features' spread is no distance
+ON_HULL = 1e-10
+#: rows that one pass adds for each direction it looks in
+ROWS_PER_PASS = 48
+PASSES = 200
+
+
+class Position(Enum):
+    """Where the target lies relative to the hull of the q features."""
+
+    INSIDE = "inside the hull"
+    BOUNDARY = "on the boundary of the hull"
+    OUTSIDE = "outside the hull"
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """Distance from the target to the hull of the q features, and what proves it.
+
+    Attributes
+    ----------
+    position : Position
+    radius : float
+        ‖b − F'μ‖ at the nearest weights, the minimal radius; zero inside and on the boundary.
+    lower : float
+        ⟨v,b⟩ − max_j ⟨v,F_j⟩, which no radius below the minimal one can reach.
+    direction : ndarray of shape (k,)
+        v of unit dual norm: separating outside, supporting on the boundary, zero inside.
+    index, weights : ndarray
+        Rows that span the nearest point of the hull, and their weights.
+    passes : int
+        Passes over the data that were needed.
+    """
+
+    position: Position
+    radius: float
+    lower: float
+    direction: Array
+    index: Array
+    weights: Array
+    passes: int
+
+    def __post_init__(self) -> None:
+        for name in ("direction", "index", "weights"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+
+def _nearest_euclidean(G: Array) -> tuple[Array, Array]:
+    """Weights μ and direction v of min ‖G'μ‖₂ over the simplex, by the least-distance problem of Lawson
+    and Hanson: a non-negative least-squares fit of (0, …, 0, 1) by the rows (G_j, 1)."""
+    scale = np.abs(G).max() or 1.0
+    E = np.vstack([G.T / scale, np.ones(len(G))])
+    x, _ = nnls(E, np.append(np.zeros(G.shape[1]), 1.0), maxiter=100 * len(G))
+    mu = x / x.sum()
+    r = mu @ G
+    length = float(np.linalg.norm(r))
+    return mu, r / length if length > 0.0 else r
+
+
+def _nearest_polyhedral(G: Array, order: float) -> tuple[Array, Array]:
+    """Weights and direction of min ‖G'μ‖ for the norms inf and 1, as a linear program with its multipliers."""
+    n, k = G.shape
+    scale = np.abs(G).max() or 1.0
+    A = G.T / scale
+    slack = 1 if order == np.inf else k
+    bound = np.ones((k, 1)) if order == np.inf else np.eye(k)
+    result = linprog(
+        np.append(np.zeros(n), np.ones(slack)),
+        A_ub=np.block([[A, -bound], [-A, -bound]]),
+        b_ub=np.zeros(2 * k),
+        A_eq=np.append(np.ones(n), np.zeros(slack))[None, :],
+        b_eq=[1.0],
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if result.status != 0:
+        raise SolveError(f"distance to the hull: {result.message}")
+    multipliers = -result.ineqlin.marginals
+    mu = np.maximum(result.x[:n], 0.0)
+    return mu / mu.sum(), multipliers[:k] - multipliers[k:]
+
+
+def _nearest(norm: Norm) -> Callable[[Array], tuple[Array, Array]]:
+    """Small solver of [HULL] for rows G_j = b − F_j."""
+    if norm.order == 2.0:
+        return _nearest_euclidean
+    return lambda G: _nearest_polyhedral(G, norm.order)
+
+
+def _unit(norm: Norm, v: Array) -> Array:
+    """v scaled to unit dual norm, zero when it is zero."""
+    size = norm.dual(v)
+    return v / size if size > 0.0 else np.zeros_like(v)
+
+
+def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: float = 1e-7) -> Hull:
+    """Distance from the target to the hull of the q features, with separating direction and nearest weights.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        Its radius is not used; its norm is the one distances are measured in.
+    hint : array of shape (k,), optional
+        A direction that nearly separates, such as the δ of a solver that ran away.
+    rtol : float
+        Relative accuracy of the distance.
+
+    Examples
+    --------
+    >>> square = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> hull = minimal_radius(RatioProblem(target=[0.5, 3.0], features_q=square))
+    >>> hull.position.value, round(hull.radius, 12), [round(abs(v), 12) for v in hull.direction.tolist()]
+    ('outside the hull', 2.0, [0.0, 1.0])
+    """
+    rows, b, norm = problem.rows, problem.residual_origin, problem.ball
+    k = problem.k
+    nearest = _nearest(norm)
+    spread = np.eye(k)
+    start = [spread, -spread] if hint is None or not np.any(hint) else [spread, -spread, hint[:, None]]
+    tops, index = support(rows, np.concatenate(start, axis=1), 2 if hint is None else 8)
+    scale = norm(tops[:k] + tops[k : 2 * k]) + 1e-300
+    # the box of the columns' ranges says how far round-off may put a point of the hull outside it
+    zero = ON_HULL * scale + 1e-13 * norm(np.abs(b))
+    passes, best_lower, best_direction = 1, -np.inf, np.zeros(k)
+    while True:
+        G = b - rows.take(index).features
+        mu, v = nearest(G)
+        v = _unit(norm, v)
+        distance = norm(mu @ G)
+        carries = mu > 0.0
+        if distance <= zero:
+            break
+        tops, found = support(rows, v[:, None], ROWS_PER_PASS)
+        passes += 1
+        lower = float(v @ b - tops[0])
+        if lower > best_lower:
+            best_lower, best_direction = lower, v
+        new = np.setdiff1d(found, index, assume_unique=True)
+        if distance - best_lower <= rtol * distance or new.size == 0:
+            break
+        if passes >= PASSES:
+            raise SolveError(
+                f"distance to the hull: between {best_lower:.9g} and {distance:.9g} after {passes} passes"
+            )
+        # rows that carry no weight are dropped once there are many of them
+        keep = index if index.size < 40 * (k + 1) else index[carries]
+        index = np.union1d(keep, new)
+    nearest_rows, weights = index[carries], mu[carries]
+    if distance > zero:
+        return Hull(Position.OUTSIDE, distance, best_lower, best_direction, nearest_rows, weights, passes)
+    v, more = _supporting_direction(rows, b, index)
+    on_boundary = bool(np.any(v))
+    return Hull(
+        Position.BOUNDARY if on_boundary else Position.INSIDE,
+        0.0,
+        0.0,
+        _unit(norm, v),
+        nearest_rows,
+        weights,
+        passes + more,
+    )
+
+
+def _supporting_direction(rows: Rows, b: Array, index: Array) -> tuple[Array, int]:
+    """Direction v with ⟨v, F_j − b⟩ ≤ 0 for all rows and < 0 for some; zero when b is in the interior.
+
+    A linear program over few rows, min ⟨v, mean of F − b⟩ under those inequalities and −1 ≤ v ≤ 1, to which
+    passes add the rows it violates most. Interior is relative to the affine hull: directions in which all
+    rows agree do not count.
+    """
+    k = b.size
+    sample = rows.take(slice(None, None, max(1, rows.shape[0] // 1000)))
+    alive = sample.features[sample.log_base > -np.inf]
+    size = np.ptp(np.concatenate([alive, rows.take(index).features]), axis=0)
+    unit = np.where(size > 0.0, size, 1.0)
+    passes = 0
+    while True:
+        A = (rows.take(index).features - b) / unit
+        result = linprog(
+            A.mean(axis=0),
+            A_ub=A,
+            b_ub=np.zeros(len(A)),
+            bounds=[(-1.0, 1.0)] * k,
+            method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if result.status != 0 or result.fun > -1e-9:
+            return np.zeros(k), passes
+        v = result.x / unit
+        tops, found = support(rows, v[:, None], ROWS_PER_PASS)
+        passes += 1
+        new = np.setdiff1d(found, index, assume_unique=True)
+        if tops[0] - v @ b <= 10 * ON_HULL or new.size == 0:
+            return v, passes
+        if passes >= PASSES:
+            raise SolveError(f"supporting plane: not found in {passes} passes")
+        index = np.union1d(index, new)

@@ -1,0 +1,123 @@
+"""Linear systems with a covariance matrix, of any scaling and possibly singular."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from .entropy import Array
+
+__all__ = ["ColumnSpace", "column_space", "least_squares", "solve_psd", "square_root", "well_conditioned"]
+
+#: below this share of the largest eigenvalue (columns scaled to unit variance) a direction counts as null
+RANK_TOLERANCE = 1e-14
+
+
+def _unit_diagonal(H: Array) -> tuple[Array, Array]:
+    """(C, s) with H = diag(s) C diag(s) and ones on the diagonal of C, so that scaling costs no digits."""
+    s = np.sqrt(np.maximum(np.diag(H), 0.0))
+    s = np.where(s > 0.0, s, 1.0)
+    return H / np.outer(s, s), s
+
+
+def solve_psd(H: Array, rhs: Array) -> Array:
+    """H⁺ rhs for a positive semidefinite H; null directions of H are left at zero.
+
+    Examples
+    --------
+    >>> solve_psd(np.diag([4e-12, 0.0, 1e12]), np.array([4e-12, 0.0, 2e12]))
+    array([1., 0., 2.])
+    """
+    C, s = _unit_diagonal(H)
+    scaled = (rhs.T / s).T
+    try:
+        factor = cho_factor(C, lower=True, check_finite=False)
+        if np.diag(factor[0]).min() ** 2 > 100 * RANK_TOLERANCE * len(C):
+            return np.asarray((cho_solve(factor, scaled, check_finite=False).T / s).T)
+    except LinAlgError:
+        pass
+    values, vectors = eigh(C)
+    keep = values > RANK_TOLERANCE * len(C) * max(values[-1], 1.0)
+    basis = vectors[:, keep]
+    return np.asarray(((basis @ ((basis.T @ scaled).T / values[keep]).T).T / s).T)
+
+
+def least_squares(B: Array, U: Array) -> Array:
+    """(B'B)⁺ U from B itself, which keeps twice the digits that forming B'B would."""
+    unit = np.sqrt(np.square(B).sum(axis=0))
+    unit = np.where(unit > 0.0, unit, 1.0)
+    factor = B / unit
+    if len(factor) > factor.shape[1]:
+        factor = np.linalg.qr(factor, mode="r")
+    _, singular, rotation = np.linalg.svd(factor, full_matrices=False)
+    keep = singular > RANK_TOLERANCE * max(float(singular[0]), 1e-300)
+    V = rotation[keep].T
+    return np.asarray((V @ ((V.T @ (U.T / unit).T).T / singular[keep] ** 2).T).T / unit).T
+
+
+def square_root(H: Array) -> Array:
+    """Matrix A with A'A = H, exact to round-off for a positive semidefinite H of any scaling."""
+    C, s = _unit_diagonal(H)
+    values, vectors = eigh(C)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * s)
+
+
+def well_conditioned(H: Array) -> bool:
+    """Whether H, its columns scaled alike, is so far from singular that every direction counts."""
+    C, s = _unit_diagonal(H)
+    if np.any(np.diag(H) <= 0.0):
+        return False
+    try:
+        return bool(np.diag(cho_factor(C, lower=True, check_finite=False)[0]).min() > 1e-3)
+    except LinAlgError:
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSpace:
+    """Affine coordinates of the rows of F: F_j = centre + z_j T⁺, and directions that no row notices.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (k,)
+    basis : ndarray of shape (k, r)
+        T: the columns of (F − centre) T are uncorrelated and of equal spread.
+    null : ndarray of shape (k, f)
+        Orthonormal directions v in which ⟨v, F_j⟩ is the same for every row.
+    condition : float
+        Largest over smallest spread, columns scaled alike and null directions left out.
+    """
+
+    centre: Array
+    basis: Array
+    null: Array
+    condition: float
+
+
+def column_space(features: Array) -> ColumnSpace:
+    """Coordinates in which any F, however scaled and collinear, is well conditioned.
+
+    Examples
+    --------
+    >>> column_space(np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 5.0], [3.0, 6.0, 5.0]])).null.shape
+    (3, 2)
+    """
+    n, k = features.shape
+    centre = features.mean(axis=0)
+    centred = features - centre
+    spread = np.abs(centred).max(axis=0)
+    constant = spread <= 1e-13 * np.abs(features).max(axis=0)  # round-off of the column's size
+    spread = np.where(constant, 1.0, spread)
+    centred /= spread
+    centred[:, constant] = 0.0
+    if n > k:  # the triangular factor has the same singular values and is small
+        centred = np.linalg.qr(centred, mode="r")
+    _, singular, rotation = np.linalg.svd(centred, full_matrices=True)
+    singular = np.concatenate([singular, np.zeros(k - len(singular))])
+    alive = singular > 1e-11 * max(float(singular[0]), 1e-300)
+    basis = (rotation[alive].T / singular[alive]) / spread[:, None] * np.sqrt(n)
+    null = np.linalg.qr(rotation[~alive].T / spread[:, None])[0] if not alive.all() else np.zeros((k, 0))
+    condition = float(singular[alive][0] / singular[alive][-1]) if alive.any() else 1.0
+    return ColumnSpace(centre, basis, null, condition)

@@ -1,0 +1,137 @@
+"""Norms of the moment constraint: value, dual norm, projection, and the faces of the dual unit ball.
+
+A norm ‖·‖ with radius R in [D] is the penalty R‖δ‖_* in [P]: ``norm=2`` shrinks δ, ``norm=inf`` gives an
+ℓ1 penalty and a sparse δ, ``norm=1`` bounds the largest coefficient. A new norm is one class and one line
+in ``NORMS``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from .entropy import Array
+from .errors import DataError
+
+__all__ = ["NORMS", "Norm", "get_norm"]
+
+
+class Norm(ABC):
+    """A norm on moment residuals together with its dual norm on ratio parameters."""
+
+    #: order as numpy and cvxpy know it, and the order of the dual norm
+    order: float
+    dual_order: float
+
+    def __call__(self, r: Array) -> float:
+        """‖r‖."""
+        return float(np.linalg.norm(r, self.order))
+
+    def dual(self, delta: Array) -> float:
+        """‖δ‖_* = max of ⟨r, δ⟩ over ‖r‖ ≤ 1."""
+        return float(np.linalg.norm(delta, self.dual_order))
+
+    @abstractmethod
+    def project(self, r: Array, radius: float) -> Array:
+        """Euclidean projection of r on the ball ‖r‖ ≤ radius."""
+
+    def face(self, x: Array, r: Array, scale: Array) -> tuple[Array, Array] | None:
+        """Face of ‖·‖_* that x seems to lie on, as (B, c): δ = B z with ‖δ‖_* = ⟨c, z⟩ near it.
+
+        ``r`` is the residual at x and ``scale`` the curvature by coordinate, used to tell a small
+        coefficient from a zero one. ``None`` where the dual norm has no flat faces.
+        """
+        return None
+
+    def on_face(self, z: Array, r: Array, face: tuple[Array, Array], radius: float) -> bool:
+        """Whether z, with residual r, is optimal on the face (B, c): the signs agree and ‖r‖ ≤ radius."""
+        raise NotImplementedError
+
+
+class Euclidean(Norm):
+    """‖r‖₂, its own dual."""
+
+    order = dual_order = 2.0
+
+    def project(self, r: Array, radius: float) -> Array:
+        """Shrink towards zero."""
+        length = self(r)
+        return r if length <= radius else r * (radius / length)
+
+
+class Maximum(Norm):
+    """‖r‖∞, dual to the ℓ1 norm of δ."""
+
+    order, dual_order = np.inf, 1.0
+
+    def project(self, r: Array, radius: float) -> Array:
+        """Clip every coordinate."""
+        return np.clip(r, -radius, radius)
+
+    def face(self, x: Array, r: Array, scale: Array) -> tuple[Array, Array] | None:
+        """Coordinates that are not zero, with their signs."""
+        radius = np.abs(r).max(initial=0.0)
+        support = np.flatnonzero(np.abs(x) * scale > radius - np.abs(r))
+        signs = np.sign(x[support])
+        B = np.zeros((x.size, support.size))
+        B[support, np.arange(support.size)] = 1.0
+        return B, signs
+
+    def on_face(self, z: Array, r: Array, face: tuple[Array, Array], radius: float) -> bool:
+        """Signs kept, and no residual beyond the radius."""
+        return bool(np.all(z * face[1] > 0.0) and np.abs(r).max(initial=0.0) <= radius * (1 + 1e-10))
+
+
+class Taxicab(Norm):
+    """‖r‖₁, dual to the largest coefficient of δ."""
+
+    order, dual_order = 1.0, np.inf
+
+    def project(self, r: Array, radius: float) -> Array:
+        """Soft threshold at the level that brings the sum of absolute values down to the radius."""
+        size = np.abs(r)
+        if size.sum() <= radius:
+            return r
+        ordered = np.sort(size)[::-1]
+        excess = (np.cumsum(ordered) - radius) / np.arange(1, size.size + 1)
+        level = excess[np.flatnonzero(ordered > excess)[-1]]
+        return np.sign(r) * np.maximum(size - level, 0.0)
+
+    def face(self, x: Array, r: Array, scale: Array) -> tuple[Array, Array] | None:
+        """Coordinates of largest size move together; the others are free."""
+        size = np.abs(x)
+        tied = (size.max(initial=0.0) - size) * scale < np.abs(r)
+        free = np.flatnonzero(~tied)
+        B = np.zeros((x.size, 1 + free.size))
+        B[tied, 0] = np.sign(x[tied])
+        B[free, 1 + np.arange(free.size)] = 1.0
+        c = np.zeros(1 + free.size)
+        c[0] = 1.0
+        return B, c
+
+    def on_face(self, z: Array, r: Array, face: tuple[Array, Array], radius: float) -> bool:
+        """No coordinate beyond the tied ones, and the residual of those on the side of their signs."""
+        lead = face[0][:, 0]
+        inside = np.all(np.abs(z[1:]) <= z[0])
+        return bool(z[0] > 0.0 and inside and np.all(r * lead >= -1e-12 * radius))
+
+
+NORMS: dict[float, Norm] = {2.0: Euclidean(), np.inf: Maximum(), 1.0: Taxicab()}
+
+
+def get_norm(order: Any) -> Norm:
+    """Norm by its order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> get_norm("inf").dual(np.array([3.0, -4.0]))
+    7.0
+    """
+    try:
+        return NORMS[float(order)]
+    except (KeyError, TypeError, ValueError):
+        known = ", ".join(f"{p:g}" for p in NORMS)
+        raise DataError(f"norm: {order!r} is not known; use one of {known}") from None

@@ -1,0 +1,245 @@
+"""RatioProblem: the data of a posterior-ratio problem and the functions of [P] and [D] on it.
+
+    [P]    minimise over δ     ℓ_R(δ) = −⟨b,δ⟩ + log Σ_j exp(a_j + ⟨δ,F_j⟩) + R‖δ‖_*
+    [D]    maximise over μ     Σ_j −μ_j log μ_j + μ_j a_j      s.t. μ ≥ 0, Σμ = 1, ‖b − F'μ‖ ≤ R
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .arrays import as_matrix, as_scalar, as_vector, column_names, frozen
+from .entropy import Array, exp, log_normalise, log_sum_exp, negative_kl
+from .errors import DataError
+from .features import make_features
+from .likelihoods import log_likelihood
+from .norms import Norm, get_norm
+from .passes import Rows, Summary, tilt
+
+__all__ = ["RatioProblem"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RatioProblem:
+    """A posterior-ratio problem: target moment, features and base weights of the q side, radius and norm.
+
+    Parameters
+    ----------
+    target : array of shape (k,)
+        b, the moment to match.
+    features_q : array of shape (n_q, k)
+        F, one row for each q sample. A float64 array is viewed, not copied.
+    log_base : array of shape (n_q,), optional
+        Logarithms of base weights up to a constant; −inf gives a row no weight. Flat when left out.
+    radius : float
+        R ≥ 0, the relaxation of the moment constraint and the weight of the penalty R‖δ‖_*.
+    norm : {2, inf, 1}
+        Norm of the moment constraint; its dual norm penalises δ.
+    feature_names : sequence of str, optional
+        One name for each column; ``f0``, ``f1``, … when left out.
+    features_p, log_weights_p : arrays, optional
+        The p side that ``target`` was computed from, kept for inference.
+    paired : bool
+        Whether x_p and x_q are the same rows.
+
+    Examples
+    --------
+    >>> problem = RatioProblem(target=[0.2], features_q=[[-1.0], [0.0], [1.0]])
+    >>> problem
+    RatioProblem(n_q=3, k=1, radius=0, norm=2)
+    >>> problem.value([0.0])
+    0.0
+    >>> problem.gradient([0.0])
+    array([-0.2])
+    """
+
+    target: Array
+    features_q: Array
+    log_base: Array | None = None  # type: ignore[assignment]  # an array once __post_init__ has run
+    radius: float = 0.0
+    norm: float = 2
+    feature_names: tuple[str, ...] = ()
+    features_p: Array | None = None
+    log_weights_p: Array | None = None
+    paired: bool = False
+    rows: Rows = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = tuple(str(c) for c in self.feature_names) or column_names(self.features_q)
+        F = as_matrix(self.features_q, "features_q", names)
+        n, k = F.shape
+        if names is None:
+            names = tuple(f"f{i}" for i in range(k))
+        if len(names) != k:
+            raise DataError(f"feature_names: {len(names)} names for {k} columns of features_q")
+        b = as_vector(self.target, "target", None)
+        if b.size != k:
+            raise DataError(f"target: has {b.size} entries for {k} columns of features_q")
+        if self.log_base is None:
+            a = np.full(n, -log_sum_exp(np.zeros(n)))
+        else:
+            a = log_normalise(as_vector(self.log_base, "log_base", n, log_weights=True))
+        R = as_scalar(self.radius, "radius")
+        if R < 0.0:
+            raise DataError(f"radius: {R:g} is negative; 0 asks for exact moments, larger values relax them")
+        norm = get_norm(self.norm).order
+        side_p: dict[str, Array | None] = {"features_p": None, "log_weights_p": None}
+        if self.features_p is not None:
+            F_p = as_matrix(self.features_p, "features_p", names)
+            if F_p.shape[1] != k:
+                raise DataError(f"features_p: has {F_p.shape[1]} columns, features_q has {k}")
+            log_w = np.zeros(len(F_p)) if self.log_weights_p is None else self.log_weights_p
+            log_w = log_normalise(as_vector(log_w, "log_weights_p", len(F_p), log_weights=True))
+            side_p = {"features_p": frozen(F_p), "log_weights_p": frozen(log_w)}
+        values: dict[str, Any] = {
+            "target": frozen(b.copy()),
+            "features_q": frozen(F),
+            "log_base": frozen(a),
+            "radius": R,
+            "norm": norm,
+            "feature_names": names,
+            "rows": Rows(frozen(F), frozen(a), _origin(F)),
+            **side_p,
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    def __repr__(self) -> str:
+        return f"RatioProblem(n_q={self.n_q}, k={self.k}, radius={self.radius:g}, norm={self.norm:g})"
+
+    @classmethod
+    def from_samples(
+        cls,
+        x_p: Any,
+        x_q: Any,
+        log_lik_p: Any = None,
+        log_lik_q: Any = None,
+        *,
+        features: Any = "linear",
+        radius: float = 0.0,
+        norm: float = 2,
+        paired: bool = False,
+    ) -> RatioProblem:
+        """Problem from prior samples and log-likelihoods; without likelihoods it is KLIEP.
+
+        Parameters
+        ----------
+        x_p, x_q : arrays of shape (n_p, d) and (n_q, d), or data frames
+            Samples of the two priors.
+        log_lik_p, log_lik_q : arrays, functions x -> (n,), or None
+            Log-likelihoods, up to a constant.
+        features : str, FeatureMap or function
+            ``"linear"``, ``"polynomial"``, or anything that maps (n, d) to (n, k).
+        radius, norm, paired
+            As in the class.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> x_p, x_q = rng.normal(1.0, 1.0, (50, 2)), rng.normal(0.0, 1.0, (80, 2))
+        >>> RatioProblem.from_samples(x_p, x_q, features="polynomial").feature_names
+        ('x0', 'x1', 'x0^2', 'x1^2')
+        """
+        columns, columns_q = column_names(x_p), column_names(x_q)
+        if columns is not None and columns_q is not None and columns != columns_q:
+            if sorted(columns) != sorted(columns_q):
+                odd = sorted(set(columns) ^ set(columns_q))
+                raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(odd)}")
+            x_q = x_q[list(columns)]
+        x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
+        if x_p.shape[1] != x_q.shape[1]:
+            raise DataError(f"x_q: has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}")
+        if paired and len(x_p) != len(x_q):
+            raise DataError(f"paired: x_p has {len(x_p)} rows and x_q {len(x_q)}; paired samples are the same rows")
+        columns = columns or columns_q or tuple(f"x{i}" for i in range(x_p.shape[1]))
+        log_w = log_normalise(log_likelihood(log_lik_p, x_p, "log_lik_p"))
+        log_base = log_likelihood(log_lik_q, x_q, "log_lik_q")
+        f = make_features(features)
+        names = f.names(columns)
+        F_p = as_matrix(f(x_p), "features(x_p)", names)
+        F_q = as_matrix(f(x_q), "features(x_q)", names)
+        if F_p.shape[1] != F_q.shape[1]:
+            raise DataError(f"features: {F_p.shape[1]} columns for x_p but {F_q.shape[1]} for x_q")
+        return cls(
+            target=exp(log_w) @ F_p,
+            features_q=F_q,
+            log_base=log_base,
+            radius=radius,
+            norm=norm,
+            feature_names=names,
+            features_p=F_p,
+            log_weights_p=log_w,
+            paired=paired,
+        )
+
+    def with_radius(self, radius: float, norm: float | None = None) -> RatioProblem:
+        """The same data with another radius, and another norm if one is given."""
+        return replace(self, radius=radius, norm=self.norm if norm is None else norm)
+
+    @property
+    def n_q(self) -> int:
+        """Number of q rows."""
+        return int(self.features_q.shape[0])
+
+    @property
+    def k(self) -> int:
+        """Number of features."""
+        return int(self.features_q.shape[1])
+
+    @property
+    def ball(self) -> Norm:
+        """The norm of the moment constraint, with its dual and its projection."""
+        return get_norm(self.norm)
+
+    @property
+    def residual_origin(self) -> Array:
+        """b relative to the origin of :attr:`rows`; all sums over rows are taken relative to it."""
+        return self.target if self.rows.origin is None else self.target - self.rows.origin
+
+    def tilt(self, delta: Any, *, covariance: bool = False) -> Summary:
+        """One pass at δ, relative to the origin of :attr:`rows`."""
+        return tilt(self.rows, as_vector(delta, "delta", self.k), covariance=covariance)
+
+    def value(self, delta: Any) -> float:
+        """ℓ_R(δ), the objective of [P]; zero at δ = 0."""
+        delta = as_vector(delta, "delta", self.k)
+        loss = self.tilt(delta).log_z - self.residual_origin @ delta
+        return float(loss + self.radius * self.ball.dual(delta))
+
+    def gradient(self, delta: Any) -> Array:
+        """∇ℓ(δ) = F'μ(δ) − b, without the penalty."""
+        return self.tilt(delta).mean - self.residual_origin
+
+    def hessian(self, delta: Any) -> Array:
+        """∇²ℓ(δ), the covariance of F under μ(δ)."""
+        covariance = self.tilt(delta, covariance=True).covariance
+        assert covariance is not None  # it was asked for
+        return covariance
+
+    def log_mu(self, delta: Any) -> Array:
+        """log μ_j(δ) of [LINK]."""
+        logits = np.empty(self.n_q)
+        summary = tilt(self.rows, as_vector(delta, "delta", self.k), covariance=False, logits=logits)
+        return logits - summary.log_z
+
+    def dual_value(self, mu: Any) -> float:
+        """Σ −μ log μ + μ a, the objective of [D], without a look at its constraints."""
+        return negative_kl(as_vector(mu, "mu", self.n_q), self.log_base)
+
+    def moment(self, mu: Any) -> Array:
+        """b − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
+        mu = as_vector(mu, "mu", self.n_q)
+        total = np.zeros(self.k)
+        for block, f in self.rows.blocks():
+            total += mu[block] @ f
+        return self.residual_origin - total
+
+
+def _origin(F: Array) -> Array | None:
+    """Column means, where they dwarf the spread so that logits would lose digits; otherwise nothing."""
+    sample = F[:: max(1, len(F) // 1000)]
+    mean, spread = sample.mean(axis=0), np.ptp(sample, axis=0)
+    return frozen(mean) if np.any((np.abs(mean) > 100.0 * spread) & (spread > 0.0)) else None

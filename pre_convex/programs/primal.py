@@ -1,0 +1,61 @@
+"""The primal [P] in cvxpy: a log-sum-exp program in δ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..entropy import Array, exp
+from ..problem import RatioProblem
+from .program import Program, alive, columns_scale, user_terms
+
+__all__ = ["primal_program"]
+
+
+def primal_program(
+    problem: RatioProblem, *, penalty: Any = None, constraints: Any = None, scaled: bool = False
+) -> Program:
+    """Build [P]: minimise −⟨b,δ⟩ + log Σ_j exp(a_j + ⟨δ,F_j⟩) + R‖δ‖_* over δ.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+    penalty, constraints : callables of a cvxpy expression, optional
+        Further convex terms in δ.
+    scaled : bool
+        Whether to centre the features at b and scale their columns, which spares a cone solver iterations;
+        the unscaled program reads like the equation.
+
+    Examples
+    --------
+    >>> problem = RatioProblem(target=[0.2, 0.1], features_q=np.eye(2), radius=0.1)
+    >>> print(primal_program(problem))
+    minimize -b @ delta + log_sum_exp(a + F @ delta) + R * norm2(delta)
+    """
+    rows = alive(problem)
+    F = problem.features_q[rows]
+    s = columns_scale(F, scaled)
+    a = cp.Constant(problem.log_base[rows], name="a")
+    name = "delta" if not scaled else "s * delta"
+    variable = cp.Variable(problem.k, name=name)
+    if scaled:
+        delta = cp.multiply(1.0 / s, variable)
+        loss = cp.log_sum_exp(a + cp.Constant((F - problem.target) / s, name="G") @ variable)
+    else:
+        delta = variable
+        loss = -cp.Constant(problem.target, name="b") @ delta
+        loss = loss + cp.log_sum_exp(a + cp.Constant(F, name="F") @ delta)
+    if problem.radius > 0.0:
+        loss = loss + cp.Constant(problem.radius, name="R") * cp.norm(delta, problem.ball.dual_order)
+    g, limits = user_terms(delta, penalty, constraints)
+    program = cp.Problem(cp.Minimize(loss + g if penalty is not None else loss), limits)
+
+    def recover() -> tuple[Array, Array] | None:
+        if variable.value is None or not np.all(np.isfinite(variable.value)):
+            return None
+        found = np.asarray(variable.value, dtype=float) / s
+        return found, exp(problem.log_mu(found))
+
+    return Program(program, recover)

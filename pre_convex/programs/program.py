@@ -1,0 +1,69 @@
+"""Program: a cvxpy problem that knows its way back to the ratio parameter and the weights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..entropy import Array
+from ..errors import DataError
+from ..problem import RatioProblem
+
+__all__ = ["Program", "alive", "columns_scale", "user_terms"]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A cvxpy problem and the map from its variables and multipliers to (δ, μ).
+
+    Attributes
+    ----------
+    cvxpy : cvxpy.Problem
+        To look at, change, and solve with any solver.
+    recover : callable
+        Returns (δ, μ) after a solve, or ``None`` if the solver left no numbers.
+    """
+
+    cvxpy: Any
+    recover: Callable[[], tuple[Array, Array] | None]
+
+    def __str__(self) -> str:
+        """The program as cvxpy prints it, less the arguments that an equation does not have."""
+        text = str(self.cvxpy).replace(", None, False)", ")").replace("Sum(", "sum(").replace("norm_inf(", "norminf(")
+        text = re.sub(r"\bPnormApprox\((.*?), 2\)", r"norm2(\1)", text)
+        return re.sub(r"\+ -\((.*?)\)", r"- \1", text)
+
+
+def alive(problem: RatioProblem) -> Array:
+    """Numbers of the rows with positive base weight; the others carry no weight in any solution."""
+    return np.flatnonzero(problem.log_base > -np.inf)
+
+
+def columns_scale(features: Array, scaled: bool) -> Array:
+    """Spread of every column when a program is scaled for a solver, otherwise ones."""
+    if not scaled:
+        return np.ones(features.shape[1])
+    spread = features.std(axis=0)
+    return np.where(spread > 1e-13 * np.abs(features).max(axis=0), spread, 1.0)
+
+
+def user_terms(delta: Any, penalty: Any, constraints: Any) -> tuple[Any, list[Any]]:
+    """The user's penalty and constraints as cvxpy objects, checked to be convex."""
+    g: Any = 0.0
+    if penalty is not None:
+        g = penalty(delta)
+        if not (isinstance(g, cp.Expression) and g.is_scalar() and g.is_convex()):
+            raise DataError("penalty: must return one convex cvxpy expression of delta, such as cp.norm1(delta)")
+    limits: list[Any] = []
+    if constraints is not None:
+        limits = constraints(delta)
+        limits = list(limits) if isinstance(limits, (list, tuple)) else [limits]
+        for i, c in enumerate(limits):
+            if not (isinstance(c, cp.constraints.constraint.Constraint) and c.is_dcp()):
+                raise DataError(f"constraints: entry {i} is not a convex cvxpy constraint of delta: {c}")
+    return g, limits

@@ -1,0 +1,80 @@
+"""The Newton step in cvxpy: a k-dimensional program, compiled once and solved again with other numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..entropy import Array
+from ..errors import SolveError
+from ..linear import square_root
+from ..problem import RatioProblem
+from .program import user_terms
+
+__all__ = ["StepProgram"]
+
+#: tolerance asked of the solver; what it may leave is taken off every bound that rests on it
+STEP_TOLERANCE = 1e-11
+
+
+class StepProgram:
+    """[STEP] minimise ⟨q,x⟩ + ½ x'Hx + R‖x‖_* + g(x) under the user's constraints, for changing q and H.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        Supplies radius, norm and the number of features.
+    scale : array of shape (k,)
+        Typical standard deviation of every feature; the program's variable is scale · x.
+    penalty, constraints : callables of a cvxpy expression, optional
+    """
+
+    def __init__(
+        self, problem: RatioProblem, scale: Array, penalty: Any = None, constraints: Any = None
+    ) -> None:
+        k = problem.k
+        self.scale = scale
+        self._z = cp.Variable(k, name="s * delta")
+        self._root = cp.Parameter((k, k), name="root of H")
+        self._q = cp.Parameter(k, name="q")
+        delta = cp.multiply(1.0 / scale, self._z)
+        g, limits = user_terms(delta, penalty, constraints)
+        if problem.radius > 0.0:
+            g = g + problem.radius * cp.norm(delta, problem.ball.dual_order)
+        quadratic = 0.5 * cp.sum_squares(self._root @ self._z) + self._q @ self._z
+        self.cvxpy = cp.Problem(cp.Minimize(quadratic + g), limits)
+        # the same terms once more on a free variable, to evaluate g and the constraints anywhere
+        self._point = cp.Variable(k)
+        self._g, self._limits = user_terms(self._point, penalty, constraints)
+
+    def solve(self, q: Array, H: Array) -> tuple[Array, float]:
+        """(x, value) of the step; raises :class:`SolveError` if the program has no solution."""
+        self._q.value = q / self.scale
+        self._root.value = square_root(H) / self.scale
+        try:
+            self.cvxpy.solve(
+                solver=cp.CLARABEL,
+                tol_gap_abs=STEP_TOLERANCE,
+                tol_gap_rel=STEP_TOLERANCE,
+                tol_feas=STEP_TOLERANCE,
+                max_iter=200,
+            )
+        except cp.SolverError as error:
+            raise SolveError(f"Newton step: {error}") from error
+        if self._z.value is None:
+            raise SolveError(f"Newton step: the penalty or constraints give a program that is {self.cvxpy.status}")
+        return np.asarray(self._z.value, dtype=float) / self.scale, float(self.cvxpy.value)
+
+    def value(self, delta: Array) -> float:
+        """g(δ) of the user's penalty alone."""
+        if not isinstance(self._g, cp.Expression):
+            return 0.0
+        self._point.value = delta
+        return float(self._g.value)
+
+    def violation(self, delta: Array) -> float:
+        """Largest violation of the user's constraints at δ."""
+        self._point.value = delta
+        return max((float(np.max(c.violation())) for c in self._limits), default=0.0)

@@ -1,0 +1,72 @@
+"""The target on the boundary of the hull: the dual is attained on a face, the primal only in the limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..entropy import exp, log_sum_exp
+from ..feasibility import Hull, Position, minimal_radius
+from ..problem import RatioProblem
+from ..solution import Certificate, Solution, Status
+from .newton import newton
+from .steps import make_penalty
+
+__all__ = ["solve_on_boundary"]
+
+
+def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol: float) -> Solution:
+    """Solve on the face of the hull that holds the target, and go far enough along its normal.
+
+    All optimal weights sit on the rows of the smallest face that contains b. On those rows b is interior and
+    Newton converges; δ = δ_face + t v, with v supporting the face, comes as close to the optimum as t is large.
+    """
+    index = np.flatnonzero(problem.log_base > -np.inf)
+    normals = []
+    face, here, found = problem, hull, None
+    while here.position is Position.BOUNDARY and len(normals) <= problem.k:
+        v = here.direction
+        slack = face.residual_origin @ v - _heights(face, v)
+        on_face = slack <= 1e-9 * max(float(np.ptp(slack)), 1e-300)
+        normals.append(v)
+        index = index[on_face]
+        face = RatioProblem(problem.target, problem.features_q[index], problem.log_base[index])
+        found = newton(face, make_penalty(face), tol=tol)
+        if found.certificate.proves(tol):
+            break
+        here = minimal_radius(face)
+    if found is None or not found.certificate.proves(tol):
+        return replace(solution, status=Status.BOUNDARY, hull=hull)
+    mu = np.zeros(problem.n_q)
+    mu[index] = exp(found.log_mu)
+    # the face's base weights were normalised to one; [D] counts them as they are
+    lower = found.certificate.dual_value + log_sum_exp(problem.log_base[index])
+    delta = found.delta
+    for v in reversed(normals):  # the outermost face last: its normal must outweigh the others
+        t = 1.0
+        best = problem.value(delta)
+        while t < 1e12:
+            value = problem.value(delta + t * v)
+            if best - value <= 0.01 * tol * (1.0 + abs(lower)) and value - lower <= tol * (1.0 + abs(lower)):
+                break
+            best, t = value, 2.0 * t
+        delta = delta + t * v
+    value = problem.value(delta)
+    r = problem.moment(mu)
+    proof = Certificate(
+        primal_value=value,
+        dual_value=lower,
+        gap=value - lower,
+        moment_residual=problem.ball(r),
+        simplex_residual=abs(float(mu.sum()) - 1.0),
+        slackness=-float(r @ delta),
+        e_qn=float(np.linalg.norm(r + problem.gradient(delta))),
+    )
+    return replace(solution, delta=delta, mu=mu, status=Status.BOUNDARY, certificate=proof, hull=hull)
+
+
+def _heights(problem: RatioProblem, v: np.ndarray) -> np.ndarray:
+    """⟨v, F_j⟩ of the rows that carry weight, relative to the origin."""
+    features = problem.rows.take(np.flatnonzero(problem.log_base > -np.inf)).features
+    return np.asarray(features @ v)

@@ -1,0 +1,40 @@
+"""A certificate for anybody's numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import as_vector
+from ..problem import RatioProblem
+from ..solution import Certificate, certificate
+from .steps import make_penalty
+
+__all__ = ["certify"]
+
+
+def certify(
+    problem: RatioProblem, delta: Any, mu: Any = None, *, penalty: Any = None, constraints: Any = None
+) -> Certificate:
+    """Certificate of any (δ, μ), whoever computed them.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+    delta : array of shape (k,)
+    mu : array of shape (n_q,), optional
+        The weights found with δ; the tilted weights μ(δ) of [LINK] when left out.
+    penalty, constraints : callables of a cvxpy expression, optional
+        The terms the problem was solved with.
+
+    Examples
+    --------
+    >>> problem = RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
+    >>> certify(problem, [-1.0986122886681098]).proves(1e-12)
+    True
+    >>> certify(problem, [0.0], mu=[0.75, 0.25]).gap  # the weights are right, δ is not
+    0.13081203594113697
+    """
+    delta = as_vector(delta, "delta", problem.k)
+    if mu is not None:
+        mu = as_vector(mu, "mu", problem.n_q)
+    return certificate(problem, delta, mu, penalty=make_penalty(problem, penalty, constraints))

@@ -1,0 +1,47 @@
+"""Solutions along the radius, each started from its neighbour."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from ..problem import RatioProblem
+from ..solution import Solution
+from .newton import newton
+from .solve import _conclude, _solution
+from .steps import make_penalty
+
+__all__ = ["radius_path"]
+
+
+def radius_path(
+    problem: RatioProblem,
+    radii: Iterable[float],
+    *,
+    penalty: Any = None,
+    constraints: Any = None,
+    tol: float = 1e-8,
+) -> list[Solution]:
+    """Warm-started Newton solutions for each radius, in the order given.
+
+    A radius below the distance to the hull has status INFEASIBLE; nothing is raised.
+
+    Examples
+    --------
+    >>> problem = RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
+    >>> [round(float(s.delta[0]), 4) for s in radius_path(problem, [0.3, 0.1, 0.0])]
+    [0.0, -0.619, -1.0986]
+    """
+    solutions: list[Solution] = []
+    start = None
+    for radius in radii:
+        step = problem.with_radius(radius)
+        started = time.perf_counter()
+        found = newton(step, make_penalty(step, penalty, constraints), tol=tol, start=start)
+        seconds = time.perf_counter() - started
+        user = penalty is not None or constraints is not None
+        solution = _conclude(step, _solution(found, "newton", "primal", solve_time=seconds), user, tol)
+        solutions.append(solution)
+        start = found.delta if solution.status.ok else None
+    return solutions

@@ -1,0 +1,219 @@
+"""solve(): choose an engine, polish, certify, and say what the answer is worth."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_scalar
+from ..entropy import Array, exp
+from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
+from ..feasibility import Hull, Position, minimal_radius
+from ..problem import RatioProblem
+from ..solution import Certificate, Solution, Status, certificate
+from .boundary import solve_on_boundary
+from .newton import Outcome, newton
+from .registry import ConeSolver, find_solver
+from .steps import StepPenalty, make_penalty
+
+__all__ = ["solve"]
+
+
+def solve(
+    problem: RatioProblem,
+    formulation: str = "primal",
+    solver: str = "auto",
+    *,
+    penalty: Any = None,
+    constraints: Any = None,
+    tol: float = 1e-8,
+    polish: bool = True,
+    check: bool = True,
+    verbose: bool = False,
+) -> Solution:
+    """Solve a posterior-ratio problem and prove the answer.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+    formulation : {"primal", "dual"}
+        [P] or [D]; both give δ and μ. The Newton engine finds them together.
+    solver : str
+        ``"auto"`` and ``"newton"`` for the package's own engine, or the name of an installed cone solver.
+    penalty : callable, optional
+        ``penalty(delta)`` returns a convex cvxpy expression that is added to ℓ_R.
+    constraints : callable, optional
+        ``constraints(delta)`` returns convex cvxpy constraints.
+    tol : float
+        The answer counts as optimal when its certified gap is at most tol · (1 + |value|).
+    polish : bool
+        Whether Newton steps refine a cone solver's answer; its own certificate stays in ``solution.raw``.
+    check : bool
+        Whether to raise when the answer is not proven optimal; otherwise ``solution.status`` says so.
+    verbose : bool
+        Whether to print progress.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    InfeasibleError
+        The target lies further from the hull than the radius; carries direction and minimal radius.
+    BoundaryError
+        The target lies on the boundary of the hull; carries the optimal weights.
+    SolveError
+        Nothing could be proven; carries the best numbers found.
+
+    Examples
+    --------
+    >>> problem = RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
+    >>> solution = solve(problem)
+    >>> solution.delta.round(6), solution.mu.round(6), solution.status.name
+    (array([-1.098612]), array([0.75, 0.25]), 'OPTIMAL')
+    """
+    if not isinstance(problem, RatioProblem):
+        raise DataError(f"problem: must be a RatioProblem, not {type(problem).__name__}")
+    if formulation not in ("primal", "dual"):
+        raise DataError(f"formulation: {formulation!r} is not known; use 'primal' or 'dual'")
+    if not 0.0 < as_scalar(tol, "tol") < 1.0:
+        raise DataError(f"tol: {tol!r} is not between 0 and 1")
+    entry = find_solver(solver)
+    started = time.perf_counter()
+    terms = make_penalty(problem, penalty, constraints)
+    user = penalty is not None or constraints is not None
+    if entry is None:
+        found = newton(problem, terms, tol=tol, verbose=verbose)
+        seconds = time.perf_counter() - started
+        solution = _solution(found, "newton", formulation, solve_time=seconds)
+    else:
+        solution = _cone(problem, entry, formulation, terms, penalty, constraints, tol, polish, verbose)
+    solution = _conclude(problem, solution, user, tol)
+    if check and not solution.status.ok:
+        raise _error(problem, solution)
+    return solution
+
+
+def _solution(found: Outcome, solver: str, formulation: str, **facts: Any) -> Solution:
+    """A Solution from where Newton stopped; its status is decided later."""
+    return Solution(
+        delta=found.delta,
+        mu=exp(found.log_mu),
+        status=Status.INACCURATE,
+        certificate=found.certificate,
+        solver=solver,
+        formulation=formulation,
+        iterations=facts.pop("iterations", found.iterations),
+        free_directions=found.free_directions,
+        **facts,
+    )
+
+
+def _cone(
+    problem: RatioProblem,
+    entry: ConeSolver,
+    formulation: str,
+    terms: StepPenalty,
+    penalty: Any,
+    constraints: Any,
+    tol: float,
+    polish: bool,
+    verbose: bool,
+) -> Solution:
+    """Answer of a cone solver, polished if asked for."""
+    from .cone import cone
+
+    answer = cone(
+        problem, entry, formulation, penalty=penalty, constraints=constraints, tol=tol, verbose=verbose
+    )
+    facts: dict[str, Any] = {
+        "iterations": answer.iterations,
+        "claim": answer.claim,
+        "compile_time": answer.compile_time,
+        "setup_time": answer.setup_time,
+    }
+    started = time.perf_counter()
+    if answer.delta is None or answer.mu is None:
+        nothing = np.full(problem.k, np.nan)
+        return Solution(
+            delta=nothing,
+            mu=np.full(problem.n_q, np.nan),
+            status=Status.FAILED,
+            certificate=Certificate(np.inf, -np.inf, np.inf, np.inf, np.inf, np.nan, np.nan),
+            solver=entry.name,
+            formulation=formulation,
+            solve_time=answer.solve_time,
+            **facts,
+        )
+    raw = certificate(problem, answer.delta, answer.mu, penalty=terms)
+    if polish:
+        found = newton(problem, terms, tol=tol, start=answer.delta)
+        seconds = answer.solve_time + time.perf_counter() - started
+        return _solution(found, entry.name, formulation, raw=raw, solve_time=seconds, **facts)
+    seconds = answer.solve_time + time.perf_counter() - started
+    return Solution(
+        delta=answer.delta,
+        mu=answer.mu,
+        status=Status.INACCURATE,
+        certificate=raw,
+        solver=entry.name,
+        formulation=formulation,
+        raw=raw,
+        solve_time=seconds,
+        **facts,
+    )
+
+
+def _conclude(problem: RatioProblem, solution: Solution, user: bool, tol: float) -> Solution:
+    """The status that the certificate allows; where it proves nothing, the hull says why."""
+    from dataclasses import replace
+
+    if solution.certificate.proves(tol):
+        return replace(solution, status=Status.OPTIMAL)
+    status = solution.status
+    if user:
+        return solution
+    hint = solution.delta if np.all(np.isfinite(solution.delta)) else None
+    hull = minimal_radius(problem, hint=hint)
+    slack = 1e-9 * max(hull.radius, problem.radius)
+    if hull.radius > problem.radius + slack:
+        return replace(solution, status=Status.INFEASIBLE, hull=hull)
+    if problem.radius == 0.0 and hull.position is Position.BOUNDARY:
+        return solve_on_boundary(problem, hull, solution, tol)
+    if problem.radius > 0.0 and hull.radius >= problem.radius - slack:
+        status = Status.BOUNDARY
+    return replace(solution, status=status, hull=hull)
+
+
+def _error(problem: RatioProblem, solution: Solution) -> SolveError:
+    """The exception for a status."""
+    if solution.status is Status.INFEASIBLE and solution.hull is not None:
+        return InfeasibleError(_infeasible_message(problem, solution.hull), solution, solution.hull)
+    said = f" {solution.solver} said: {solution.claim}." if solution.claim else ""
+    if solution.status is Status.BOUNDARY:
+        return BoundaryError(f"{solution.status}{said}", solution)
+    if solution.status is Status.FAILED:
+        return SolveError(f"{solution.status}{said}", solution)
+    return SolveError(f"{solution.status} Gap {solution.gap:.1e} at {solution.certificate}.{said}", solution)
+
+
+def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:
+    """Distance, features that make it, and what can be done."""
+    residual = problem.target - hull.weights @ problem.features_q[hull.index]
+    share: Array = hull.direction * residual / hull.radius
+    worst = [i for i in np.argsort(-share) if share[i] >= 0.05][:5]
+    parts = []
+    for i in worst:
+        column = problem.features_q[:, i]
+        low, high = float(column.min()), float(column.max())
+        b = float(problem.target[i])
+        where = "" if low <= b <= high else f", target {b:.4g} outside the q range [{low:.4g}, {high:.4g}]"
+        parts.append(f"{problem.feature_names[i]} ({share[i]:.0%} of the distance{where})")
+    return (
+        f"The target lies {hull.radius:.6g} outside the hull of the q features in norm {problem.norm:g}, further than "
+        f"the radius {problem.radius:g}, so no weights on the q sample reach it. Features: {'; '.join(parts)}. "
+        f"Remedies: a radius above {hull.radius:.6g}; more q samples where the p side has its mass; fewer features."
+    )

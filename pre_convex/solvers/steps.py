@@ -1,0 +1,191 @@
+"""Penalties g(δ) as the Newton engine uses them: value, step, and the residuals that prove an answer.
+
+A step minimises the quadratic model plus the penalty, [STEP]. Without a penalty it is a linear solve, for
+the Euclidean norm a secular equation in one variable; for the other norms it is a linear solve on the face
+that the last δ lies on, checked for optimality, and a small cvxpy program when that check fails; for a user's
+penalty or constraints it is always the cvxpy program, compiled once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ..entropy import Array, exp, log
+from ..errors import DataError
+from ..linear import solve_psd
+from ..problem import RatioProblem
+from ..solution import BallPenalty, Penalty
+
+__all__ = ["StepPenalty", "make_penalty"]
+
+
+class StepPenalty(Penalty, Protocol):
+    """A penalty that knows its Newton step."""
+
+    def step(self, delta: Array, gradient: Array, H: Array) -> Array:
+        """Minimiser of ⟨gradient, x − δ⟩ + ½(x − δ)'H(x − δ) + g(x)."""
+
+    def start(self, k: int) -> Array:
+        """A point where g is finite, zero if possible."""
+
+
+class NoPenalty(BallPenalty):
+    """R = 0 and nothing else."""
+
+    def start(self, k: int) -> Array:
+        """Zero."""
+        return np.zeros(k)
+
+    def step(self, delta: Array, gradient: Array, H: Array) -> Array:
+        """δ − H⁺ gradient."""
+        return delta - solve_psd(H, gradient)
+
+
+class Ridge(NoPenalty):
+    """R‖δ‖₂: (H + λI) x = −q with λ‖x‖ = R, one equation in log λ with a derivative between 0 and 1."""
+
+    def step(self, delta: Array, gradient: Array, H: Array) -> Array:
+        """Safeguarded Newton iteration on log(λ‖x(λ)‖) = log R."""
+        R = self.radius
+        q = gradient - H @ delta
+        if np.linalg.norm(q) <= R:
+            return np.zeros_like(delta)
+        length = float(np.linalg.norm(delta))
+        t = float(log(np.array(R / length if length > 0.0 else R * np.trace(H) / np.linalg.norm(q))))
+        low, high, eye = -np.inf, np.inf, np.eye(len(q))
+        x = delta
+        for _ in range(100):
+            lam = float(exp(np.array(t)))
+            try:
+                factor = cho_factor(H + lam * eye, lower=True, check_finite=False)
+            except LinAlgError:  # λ too small for a singular H
+                low, t = t, t + 2.0 if high == np.inf else 0.5 * (t + high)
+                continue
+            x = -cho_solve(factor, q, check_finite=False)
+            length = float(np.linalg.norm(x))
+            error = t + float(log(np.array(length / R)))
+            slope = 1.0 - lam * float(x @ cho_solve(factor, x, check_finite=False)) / length**2
+            if abs(error) <= 4e-15 * max(1.0, abs(t)):
+                break
+            low, high = (t, high) if error < 0.0 else (low, t)
+            t_new = t - error / max(slope, 1e-12)
+            if not low < t_new < high:
+                t_new = 0.5 * (low + high) if np.isfinite(low + high) else t - 2.0 * np.sign(error)
+            if t_new == t:
+                break
+            t = t_new
+        return x
+
+
+@dataclass(frozen=True)
+class Faceted(BallPenalty):
+    """R‖δ‖₁ or R‖δ‖∞: linear on faces, so that a step is a linear solve once the face is known."""
+
+    problem: RatioProblem
+    program: list[Any] = field(default_factory=list, repr=False)
+
+    def start(self, k: int) -> Array:
+        """Zero."""
+        return np.zeros(k)
+
+    def step(self, delta: Array, gradient: Array, H: Array) -> Array:
+        """Zero, else the solve on the face of δ, else the cvxpy program and the face it points to."""
+        q = gradient - H @ delta
+        if self.norm(q) <= self.radius:
+            return np.zeros_like(delta)
+        x = self._on_face(delta, -gradient, q, H) if np.any(delta) else None
+        if x is None:
+            x, _ = _step_program(self, self.problem, H).solve(q, H)
+            exact = self._on_face(x, -q - H @ x, q, H)
+            x = x if exact is None else exact
+        return x
+
+    def _on_face(self, guess: Array, residual: Array, q: Array, H: Array) -> Array | None:
+        """Minimiser on the face that ``guess`` seems to lie on, if it is the minimiser altogether."""
+        face = self.norm.face(guess, self.norm.project(residual, self.radius), np.diag(H))
+        assert face is not None  # both norms have faces
+        B, c = face
+        z = solve_psd(B.T @ H @ B, -(B.T @ q) - self.radius * c)
+        x = B @ z
+        return x if self.norm.on_face(z, -q - H @ x, face, self.radius) else None
+
+
+@dataclass(frozen=True)
+class UserPenalty:
+    """R‖δ‖_* plus the user's penalty, under the user's constraints."""
+
+    problem: RatioProblem
+    penalty: Any = None
+    constraints: Any = None
+    program: list[Any] = field(default_factory=list, repr=False)
+
+    def _steps(self, H: Array | None = None) -> Any:
+        return _step_program(self, self.problem, H, self.penalty, self.constraints)
+
+    def start(self, k: int) -> Array:
+        """Zero, or the shortest point that satisfies the constraints."""
+        zero = np.zeros(k)
+        steps = self._steps()
+        if steps.violation(zero) <= 1e-9 and np.isfinite(steps.value(zero)):
+            return zero
+        x, _ = steps.solve(zero, np.diag(steps.scale**2))
+        return np.asarray(x)
+
+    def value(self, delta: Array) -> float:
+        """R‖δ‖_* + g(δ)."""
+        return float(self.problem.radius * self.problem.ball.dual(delta) + self._steps().value(delta))
+
+    def violation(self, delta: Array) -> float:
+        """Largest violation of a constraint."""
+        return float(self._steps().violation(delta))
+
+    def step(self, delta: Array, gradient: Array, H: Array) -> Array:
+        """The cvxpy program."""
+        x, _ = self._steps(H).solve(gradient - H @ delta, H)
+        return np.asarray(x)
+
+    def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
+        """The residual r' = r − H(x − δ) at the step x, where −g*(r') is the value of a k-dimensional program.
+
+        With q = −r − Hδ the step's optimal value V satisfies g*(r') = −V − ½ x'Hx by Fenchel's equality, less
+        what the solver's tolerance may hide.
+        """
+        from ..programs.step import STEP_TOLERANCE
+
+        x, V = self._steps(H).solve(-r - H @ delta, H)
+        point = r - H @ (x - delta)
+        slack = 10 * STEP_TOLERANCE * (1.0 + abs(V))
+        return [(point, -V - 0.5 * float(x @ H @ x) + slack)]
+
+
+def _step_program(
+    owner: Any, problem: RatioProblem, H: Array | None, penalty: Any = None, constraints: Any = None
+) -> Any:
+    """The compiled step of a penalty, built on first use."""
+    if not owner.program:
+        from ..programs.step import StepProgram
+
+        spread = np.std(problem.features_q[:: max(1, problem.n_q // 1000)], axis=0)
+        if H is not None:
+            spread = np.sqrt(np.maximum(np.diag(H), 1e-30))
+        scale = np.where(spread > 0.0, spread, 1.0)
+        owner.program.append(StepProgram(problem, scale, penalty, constraints))
+    return owner.program[0]
+
+
+def make_penalty(problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> StepPenalty:
+    """The penalty of a problem, with the user's terms if there are any."""
+    for name, term in (("penalty", penalty), ("constraints", constraints)):
+        if term is not None and not callable(term):
+            raise DataError(f"{name}: must be a function of a cvxpy expression delta, not {type(term).__name__}")
+    if penalty is not None or constraints is not None:
+        return UserPenalty(problem, penalty, constraints)
+    if problem.radius == 0.0:
+        return NoPenalty(problem.ball, 0.0)
+    if problem.norm == 2.0:
+        return Ridge(problem.ball, problem.radius)
+    return Faceted(problem.ball, problem.radius, problem)
