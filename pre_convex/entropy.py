@@ -101,6 +101,8 @@ def tilting_cost(mu: Array, c: Array) -> float:
     if c.min(initial=0.0) < -1.0:
         return np.inf
     # (1 + c) log(1 + c) − c loses all digits for small c: there the series takes over.
+    terms = np.asarray(xlog1py(1.0 + c, c) - c)
     small = np.abs(c) < 1e-3
-    terms = np.where(small, c * c * (0.5 + c * (-1 / 6 + c * (1 / 12 - c / 20))), xlog1py(1.0 + c, c) - c)
+    s = c[small]
+    terms[small] = s * s * (0.5 + s * (-1 / 6 + s * (1 / 12 - s / 20)))
     return float(mu @ terms)

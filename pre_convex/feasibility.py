@@ -20,7 +20,7 @@ from scipy.optimize import linprog, nnls
 from .arrays import frozen
 from .entropy import Array
 from .errors import SolveError
-from .norms import Norm
+from .norms import Norm, get_norm
 from .passes import Rows, support
 from .problem import RatioProblem
 
@@ -28,6 +28,8 @@ __all__ = ["Hull", "Position", "minimal_radius"]
 
 #: a distance below this share of the features' spread is no distance
 ON_HULL = 1e-10
+#: a supporting plane from which the rows do not come down by this share of their spread is none
+INTERIOR = 1e-4
 #: rows that one pass adds for each direction it looks in
 ROWS_PER_PASS = 48
 PASSES = 200
@@ -141,26 +143,48 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     ('outside the hull', 2.0, [0.0, 1.0])
     """
     rows, b, norm = problem.rows, problem.residual_origin, problem.ball
-    k = problem.k
+    eye = np.eye(problem.k)
+    corners = [eye, -eye] if hint is None or not np.any(hint) else [eye, -eye, hint[:, None]]
+    tops, index = support(rows, np.concatenate(corners, axis=1), 2 if hint is None else 8)
+    ranges = tops[: problem.k] + tops[problem.k : 2 * problem.k]
+    hull = _distance(rows, b, norm, norm(ranges), index, rtol)
+    if hull.position is Position.OUTSIDE and hull.radius - hull.lower <= 10 * rtol * hull.radius:
+        return hull
+    # columns of very different size hide a distance in the small ones: look again with ranges made equal
+    unit = np.where(ranges > 0.0, ranges, 1.0)
+    scaled = _distance(rows, b, get_norm(2), 1.0, index, rtol, unit)
+    passes = hull.passes + scaled.passes
+    if scaled.position is Position.OUTSIDE:
+        v = _unit(norm, scaled.direction)
+        lower = float(v @ b - support(rows, v[:, None], 1)[0][0])
+        if hull.lower >= lower:
+            lower, v = hull.lower, hull.direction
+        nearest = min((hull, scaled), key=lambda h: norm(b - h.weights @ rows.take(h.index).features))
+        radius = norm(b - nearest.weights @ rows.take(nearest.index).features)
+        return Hull(Position.OUTSIDE, radius, lower, v, nearest.index, nearest.weights, passes + 1)
+    v, more = _supporting_direction(rows, b, np.union1d(index, scaled.index), unit)
+    position = Position.BOUNDARY if np.any(v) else Position.INSIDE
+    return Hull(position, 0.0, 0.0, _unit(norm, v), scaled.index, scaled.weights, passes + more)
+
+
+def _distance(
+    rows: Rows, b: Array, norm: Norm, scale: float, index: Array, rtol: float, unit: Array | float = 1.0
+) -> Hull:
+    """Column generation for [HULL], in columns divided by ``unit``; INSIDE stands for no distance found."""
     nearest = _nearest(norm)
-    spread = np.eye(k)
-    start = [spread, -spread] if hint is None or not np.any(hint) else [spread, -spread, hint[:, None]]
-    tops, index = support(rows, np.concatenate(start, axis=1), 2 if hint is None else 8)
-    scale = norm(tops[:k] + tops[k : 2 * k]) + 1e-300
-    # the box of the columns' ranges says how far round-off may put a point of the hull outside it
-    zero = ON_HULL * scale + 1e-13 * norm(np.abs(b))
-    passes, best_lower, best_direction = 1, -np.inf, np.zeros(k)
+    zero = ON_HULL * scale + 1e-13 * norm(np.abs(b) / unit)
+    passes, best_lower, best_direction = 1, -np.inf, np.zeros(b.size)
     while True:
-        G = b - rows.take(index).features
+        G = (b - rows.take(index).features) / unit
         mu, v = nearest(G)
         v = _unit(norm, v)
         distance = norm(mu @ G)
         carries = mu > 0.0
         if distance <= zero:
             break
-        tops, found = support(rows, v[:, None], ROWS_PER_PASS)
+        tops, found = support(rows, (v / unit)[:, None], ROWS_PER_PASS)
         passes += 1
-        lower = float(v @ b - tops[0])
+        lower = float((v / unit) @ b - tops[0])
         if lower > best_lower:
             best_lower, best_direction = lower, v
         new = np.setdiff1d(found, index, assume_unique=True)
@@ -171,48 +195,39 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
                 f"distance to the hull: between {best_lower:.9g} and {distance:.9g} after {passes} passes"
             )
         # rows that carry no weight are dropped once there are many of them
-        keep = index if index.size < 40 * (k + 1) else index[carries]
+        keep = index if index.size < 40 * (b.size + 1) else index[carries]
         index = np.union1d(keep, new)
-    nearest_rows, weights = index[carries], mu[carries]
-    if distance > zero:
-        return Hull(Position.OUTSIDE, distance, best_lower, best_direction, nearest_rows, weights, passes)
-    v, more = _supporting_direction(rows, b, index)
-    on_boundary = bool(np.any(v))
+    outside = distance > zero and best_lower > 1e-14 * scale
     return Hull(
-        Position.BOUNDARY if on_boundary else Position.INSIDE,
-        0.0,
-        0.0,
-        _unit(norm, v),
-        nearest_rows,
-        weights,
-        passes + more,
+        Position.OUTSIDE if outside else Position.INSIDE,
+        distance if outside else 0.0,
+        best_lower if outside else 0.0,
+        best_direction / unit,
+        index[carries],
+        mu[carries],
+        passes,
     )
 
 
-def _supporting_direction(rows: Rows, b: Array, index: Array) -> tuple[Array, int]:
+def _supporting_direction(rows: Rows, b: Array, index: Array, unit: Array) -> tuple[Array, int]:
     """Direction v with ⟨v, F_j − b⟩ ≤ 0 for all rows and < 0 for some; zero when b is in the interior.
 
     A linear program over few rows, min ⟨v, mean of F − b⟩ under those inequalities and −1 ≤ v ≤ 1, to which
     passes add the rows it violates most. Interior is relative to the affine hull: directions in which all
     rows agree do not count.
     """
-    k = b.size
-    sample = rows.take(slice(None, None, max(1, rows.shape[0] // 1000)))
-    alive = sample.features[sample.log_base > -np.inf]
-    size = np.ptp(np.concatenate([alive, rows.take(index).features]), axis=0)
-    unit = np.where(size > 0.0, size, 1.0)
-    passes = 0
+    k, passes = b.size, 0
     while True:
         A = (rows.take(index).features - b) / unit
         result = linprog(
             A.mean(axis=0),
             A_ub=A,
-            b_ub=np.zeros(len(A)),
+            b_ub=np.full(len(A), ON_HULL),
             bounds=[(-1.0, 1.0)] * k,
             method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
-        if result.status != 0 or result.fun > -1e-9:
+        if result.status != 0 or result.fun > -INTERIOR:
             return np.zeros(k), passes
         v = result.x / unit
         tops, found = support(rows, v[:, None], ROWS_PER_PASS)

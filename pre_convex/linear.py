@@ -9,7 +9,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from .entropy import Array
 
-__all__ = ["ColumnSpace", "column_space", "least_squares", "solve_psd", "square_root", "well_conditioned"]
+__all__ = ["ColumnSpace", "column_space", "least_squares", "null_directions", "solve_psd", "square_root", "well_conditioned", "without_noise"]
 
 #: below this share of the largest eigenvalue (columns scaled to unit variance) a direction counts as null
 RANK_TOLERANCE = 1e-14
@@ -20,6 +20,15 @@ def _unit_diagonal(H: Array) -> tuple[Array, Array]:
     s = np.sqrt(np.maximum(np.diag(H), 0.0))
     s = np.where(s > 0.0, s, 1.0)
     return H / np.outer(s, s), s
+
+
+def without_noise(H: Array, mean: Array) -> Array:
+    """H with zeros where a variance is only round-off of the column's mean, as in a constant column."""
+    noise = np.sqrt(np.maximum(np.diag(H), 0.0)) <= 1e-14 * np.abs(mean)
+    if np.any(noise):
+        H = H.copy()
+        H[noise, :] = H[:, noise] = 0.0
+    return H
 
 
 def solve_psd(H: Array, rhs: Array) -> Array:
@@ -44,6 +53,20 @@ def solve_psd(H: Array, rhs: Array) -> Array:
     return np.asarray(((basis @ ((basis.T @ scaled).T / values[keep]).T).T / s).T)
 
 
+def null_directions(H: Array) -> Array:
+    """Orthonormal basis Q of the directions that no column of H has a part in: Q'H = 0.
+
+    Examples
+    --------
+    >>> abs(null_directions(np.diag([1e-12, 0.0, 1e12])).ravel())
+    array([0., 1., 0.])
+    """
+    C, s = _unit_diagonal(H)
+    values, vectors = eigh(C)
+    null = vectors[:, values <= RANK_TOLERANCE * len(C) * max(float(values[-1]), 1.0)]
+    return np.asarray(np.linalg.qr(null / s[:, None])[0])
+
+
 def least_squares(B: Array, U: Array) -> Array:
     """(B'B)⁺ U from B itself, which keeps twice the digits that forming B'B would."""
     unit = np.sqrt(np.square(B).sum(axis=0))
@@ -52,7 +75,7 @@ def least_squares(B: Array, U: Array) -> Array:
     if len(factor) > factor.shape[1]:
         factor = np.linalg.qr(factor, mode="r")
     _, singular, rotation = np.linalg.svd(factor, full_matrices=False)
-    keep = singular > RANK_TOLERANCE * max(float(singular[0]), 1e-300)
+    keep = singular > 100 * RANK_TOLERANCE * max(float(singular[0]), 1e-300)
     V = rotation[keep].T
     return np.asarray((V @ ((V.T @ (U.T / unit).T).T / singular[keep] ** 2).T).T / unit).T
 

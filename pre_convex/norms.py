@@ -37,11 +37,11 @@ class Norm(ABC):
     def project(self, r: Array, radius: float) -> Array:
         """Euclidean projection of r on the ball ‖r‖ ≤ radius."""
 
-    def face(self, x: Array, r: Array, scale: Array) -> tuple[Array, Array] | None:
-        """Face of ‖·‖_* that x seems to lie on, as (B, c): δ = B z with ‖δ‖_* = ⟨c, z⟩ near it.
+    def face(self, w: Array, scale: Array, radius: float) -> tuple[Array, Array] | None:
+        """Face of ‖·‖_* that minimises Σ scale_i x_i²/2 − ⟨w, x⟩ + radius‖x‖_*, as (B, c).
 
-        ``r`` is the residual at x and ``scale`` the curvature by coordinate, used to tell a small
-        coefficient from a zero one. ``None`` where the dual norm has no flat faces.
+        On it δ = B z and ‖δ‖_* = ⟨c, z⟩. For w = r + scale · x it is the guess of a primal-dual active-set
+        method at x with residual r. ``None`` where the dual norm has no flat faces.
         """
         return None
 
@@ -70,14 +70,12 @@ class Maximum(Norm):
         """Clip every coordinate."""
         return np.clip(r, -radius, radius)
 
-    def face(self, x: Array, r: Array, scale: Array) -> tuple[Array, Array] | None:
+    def face(self, w: Array, scale: Array, radius: float) -> tuple[Array, Array] | None:
         """Coordinates that are not zero, with their signs."""
-        radius = np.abs(r).max(initial=0.0)
-        support = np.flatnonzero(np.abs(x) * scale > radius - np.abs(r))
-        signs = np.sign(x[support])
-        B = np.zeros((x.size, support.size))
+        support = np.flatnonzero(np.abs(w) > radius)
+        B = np.zeros((w.size, support.size))
         B[support, np.arange(support.size)] = 1.0
-        return B, signs
+        return B, np.sign(w[support])
 
     def on_face(self, z: Array, r: Array, face: tuple[Array, Array], radius: float) -> bool:
         """Signs kept, and no residual beyond the radius."""
@@ -94,18 +92,30 @@ class Taxicab(Norm):
         size = np.abs(r)
         if size.sum() <= radius:
             return r
+        if radius <= 0.0:
+            return np.zeros_like(r)
         ordered = np.sort(size)[::-1]
         excess = (np.cumsum(ordered) - radius) / np.arange(1, size.size + 1)
         level = excess[np.flatnonzero(ordered > excess)[-1]]
         return np.sign(r) * np.maximum(size - level, 0.0)
 
-    def face(self, x: Array, r: Array, scale: Array) -> tuple[Array, Array] | None:
-        """Coordinates of largest size move together; the others are free."""
-        size = np.abs(x)
-        tied = (size.max(initial=0.0) - size) * scale < np.abs(r)
+    def face(self, w: Array, scale: Array, radius: float) -> tuple[Array, Array] | None:
+        """Coordinates of largest size, which move together; the others are free.
+
+        The common size σ solves Σ_i (|w_i| − scale_i σ)₊ = radius; coordinates with a positive part are tied.
+        """
+        size = np.abs(w)
+        ratio = np.where(size > 1e-12 * radius, np.inf, 0.0)  # without curvature, all or nothing
+        ratio = np.divide(size, scale, out=ratio, where=scale > 0.0)
+        order = np.argsort(-ratio)
+        level = (np.cumsum(size[order]) - radius) / np.maximum(np.cumsum(scale[order]), 1e-300)
+        beyond = np.flatnonzero(ratio[order] > level)
+        count = int(beyond[-1]) + 1 if beyond.size else w.size
+        tied = np.zeros(w.size, dtype=bool)
+        tied[order[:count]] = True
         free = np.flatnonzero(~tied)
-        B = np.zeros((x.size, 1 + free.size))
-        B[tied, 0] = np.sign(x[tied])
+        B = np.zeros((w.size, 1 + free.size))
+        B[tied, 0] = np.sign(w[tied])
         B[free, 1 + np.arange(free.size)] = 1.0
         c = np.zeros(1 + free.size)
         c[0] = 1.0
@@ -114,7 +124,7 @@ class Taxicab(Norm):
     def on_face(self, z: Array, r: Array, face: tuple[Array, Array], radius: float) -> bool:
         """No coordinate beyond the tied ones, and the residual of those on the side of their signs."""
         lead = face[0][:, 0]
-        inside = np.all(np.abs(z[1:]) <= z[0])
+        inside = np.all(np.abs(z[1:]) <= z[0]) and self(r) <= radius * (1 + 1e-10)
         return bool(z[0] > 0.0 and inside and np.all(r * lead >= -1e-12 * radius))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .entropy import Array, exp, exponentiate, log, log_sum_exp
+from .linear import without_noise
 
 __all__ = ["Rows", "Summary", "support", "tilt"]
 
@@ -138,7 +139,7 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True, logits: Array | N
     if total == 0.0:
         return Summary(-np.inf, mean, scatter)
     log_z = top + float(log(np.array(total)))
-    return Summary(log_z, mean, None if scatter is None else scatter / total)
+    return Summary(log_z, mean, None if scatter is None else without_noise(scatter / total, mean))
 
 
 def support(rows: Rows, directions: Array, count: int) -> tuple[Array, Array]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from .arrays import as_vector, frozen
 from .entropy import Array, exp, negative_kl, tilting_cost
-from .linear import least_squares, solve_psd
+from .linear import least_squares, null_directions, solve_psd, without_noise
 from .norms import Norm
 from .passes import Rows, Summary, tilt
 from .problem import RatioProblem
@@ -91,7 +91,21 @@ class BallPenalty:
         length = float(np.linalg.norm(delta)) or 1.0
         aligned = 1e8 * self.radius / length
         pulls = (0.0, np.trace(H) / len(H), np.diag(H), aligned)
-        return [(self.norm.project(r + t * delta, self.radius), 0.0) for t in pulls]
+        points = [self.norm.project(r + t * delta, self.radius) for t in pulls]
+        fixed = null_directions(H)  # no lift moves the moment there
+        if fixed.shape[1]:
+            points = [p for p in (self._reachable(p, r, fixed) for p in points) if p is not None]
+        return [(p, 0.0) for p in points]
+
+    def _reachable(self, point: Array, r: Array, fixed: Array) -> Array | None:
+        """A point of the ball near ``point`` that agrees with r along fixed directions, by turns of projection."""
+        for _ in range(30):
+            point = point + fixed @ (fixed.T @ (r - point))
+            excess = self.norm(point) - self.radius
+            if excess <= 1e-15 * self.radius:
+                return point
+            point = self.norm.project(point, max(self.radius - 2.0 * excess, 0.0))
+        return None
 
 
 @dataclass(frozen=True)
@@ -215,11 +229,14 @@ class _Lift:
         total = float(mu.sum()) or 1.0
         mean = (mu @ features) / total
         self.centred = features - mean
-        self.scatter = np.asarray((self.centred * mu[:, None]).T @ self.centred)
+        self.scatter = without_noise((self.centred * mu[:, None]).T @ self.centred / total, mean) * total
+        self.centred[:, np.diag(self.scatter) == 0.0] = 0.0
         self.size = np.abs(mean) + np.sqrt(np.maximum(np.diag(self.scatter), 0.0) / total)
 
     def corrections(self, shifts: list[Array]) -> list[Array | None]:
         """For each u the c with Σ μ_j c_j (F_j − m) = u, or ``None`` where u is out of reach."""
+        if not shifts:
+            return []
         U = np.column_stack(shifts)
         unit = np.sqrt(np.maximum(np.diag(self.scatter), 0.0))[:, None]
         size = np.divide(np.abs(U), unit, out=np.zeros_like(U), where=unit > 0.0).max(axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import cvxpy as cp
@@ -53,16 +54,18 @@ class StepProgram:
         """(x, value) of the step; raises :class:`SolveError` if the program has no solution."""
         self._q.value = q / self.scale
         self._root.value = square_root(H) / self.scale
-        try:
-            self.cvxpy.solve(
-                solver=cp.CLARABEL,
-                tol_gap_abs=STEP_TOLERANCE,
-                tol_gap_rel=STEP_TOLERANCE,
-                tol_feas=STEP_TOLERANCE,
-                max_iter=200,
-            )
-        except cp.SolverError as error:
-            raise SolveError(f"Newton step: {error}") from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of inaccuracy: the certificate decides
+            for tol in (STEP_TOLERANCE, 1e-8):
+                try:
+                    self.cvxpy.solve(
+                        solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol, max_iter=200
+                    )
+                    break
+                except cp.SolverError as error:
+                    failure = f"Newton step: {error}"
+            else:
+                raise SolveError(failure)
         if self._z.value is None:
             raise SolveError(f"Newton step: the penalty or constraints give a program that is {self.cvxpy.status}")
         return np.asarray(self._z.value, dtype=float) / self.scale, float(self.cvxpy.value)

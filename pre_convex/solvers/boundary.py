@@ -25,24 +25,30 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     index = np.flatnonzero(problem.log_base > -np.inf)
     normals = []
     face, here, found = problem, hull, None
+    # b may miss the face by round-off; the nearest point of the hull does not
+    target = hull.weights @ problem.features_q[hull.index]
     while here.position is Position.BOUNDARY and len(normals) <= problem.k:
         v = here.direction
-        slack = face.residual_origin @ v - _heights(face, v)
+        heights = _heights(face, v)
+        slack = heights.max() - heights
         on_face = slack <= 1e-9 * max(float(np.ptp(slack)), 1e-300)
         normals.append(v)
         index = index[on_face]
-        face = RatioProblem(problem.target, problem.features_q[index], problem.log_base[index])
+        face = RatioProblem(target, problem.features_q[index], problem.log_base[index])
         found = newton(face, make_penalty(face), tol=tol)
         if found.certificate.proves(tol):
             break
         here = minimal_radius(face)
-    if found is None or not found.certificate.proves(tol):
-        return replace(solution, status=Status.BOUNDARY, hull=hull)
     mu = np.zeros(problem.n_q)
-    mu[index] = exp(found.log_mu)
-    # the face's base weights were normalised to one; [D] counts them as they are
-    lower = found.certificate.dual_value + log_sum_exp(problem.log_base[index])
-    delta = found.delta
+    if found is not None and found.certificate.proves(tol):
+        mu[index] = exp(found.log_mu)
+        # the face's base weights were normalised to one; [D] counts them as they are
+        lower = found.certificate.dual_value + log_sum_exp(problem.log_base[index])
+        delta = found.delta
+    else:  # feasible weights at least, and the δ that Newton reached
+        mu[hull.index] = hull.weights
+        lower = problem.dual_value(mu)
+        delta, normals = solution.delta, []
     for v in reversed(normals):  # the outermost face last: its normal must outweigh the others
         t = 1.0
         best = problem.value(delta)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..entropy import Array, effective_sample_size, exp, log
+from ..errors import SolveError
 from ..linear import ColumnSpace, column_space, well_conditioned
-from ..passes import Rows, Summary, tilt
+from ..passes import Rows, Summary, support, tilt
 from ..problem import RatioProblem
-from ..solution import Certificate, certificate
+from ..solution import BallPenalty, Certificate, certificate
 from .steps import NoPenalty, StepPenalty
 
 __all__ = ["Outcome", "newton"]
@@ -66,6 +67,7 @@ class _Descent:
         self.decrement = np.inf
         self.latest: Array | None = None
         self.verbose = False
+        self._spread: Array | None = None
 
     def at(self, delta: Array) -> _Point:
         """A pass at δ."""
@@ -76,42 +78,88 @@ class _Descent:
 
     def run(self, point: _Point, aim: float, limit: int = ITERATIONS) -> _Point:
         """Step until the squared Newton decrement is at most ``aim``, or no step helps."""
-        last, noisy = np.inf, False
+        last, noisy, damping = np.inf, False, 0.0
         while True:
             H = self.curvature = point.summary.covariance if self.exact else self.curvature
             assert H is not None  # exact passes bring it, and otherwise it was given
             gradient = point.summary.mean - self.target
-            d = self.penalty.step(point.delta, gradient, H) - point.delta
-            self.decrement = float(d @ H @ d)
+            d = self._step(point, gradient, H, damping)
+            self.decrement = np.inf if d is None else self._decrement(point, d, gradient, H)
             if self.verbose:
                 print(f"pass {self.passes:3d}  value {point.value:+.12f}  decrement {self.decrement:.1e}")
             stalled = self.decrement > 0.25 * last and (noisy or not self.exact)
-            if not self.decrement > aim or stalled or self.iterations >= limit:
+            if self.decrement <= aim or stalled or self.iterations >= limit or self._runs_away(point):
                 return point
-            last = self.decrement
-            moved = self._search(point, d, gradient)
-            if moved is None:
-                return point
+            moved = None if d is None else self._search(point, d, gradient)
+            if moved is None:  # the quadratic model is no help where the weights have collapsed: damp it
+                damping = max(100.0 * damping, 1e-8)
+                if damping > 1e4 or noisy:
+                    return point
+                continue
             self.iterations += 1
+            damping = 0.0 if damping < 1e-7 else damping / 100.0
+            last = self.decrement
             # where values only differ by round-off, a step has to shrink the decrement to count
             noisy = point.value - moved.value <= self._noise(point)
             if not self.exact:
                 self.curvature = _secant(H, moved.delta - point.delta, moved.summary.mean - point.summary.mean)
             point = moved
 
+    def _runs_away(self, point: _Point) -> bool:
+        """Whether δ itself separates the target from every row, so that the value falls without end.
+
+        Looked at now and then when the steps stay long, because it costs half a pass.
+        """
+        if self.iterations % 5 != 4 or self.decrement < 0.1 or not isinstance(self.penalty, BallPenalty):
+            return False
+        top, _ = support(self.rows, point.delta[:, None], 1)
+        margin = float(self.target @ point.delta) - self.penalty.value(point.delta) - float(top[0])
+        return margin > 1e-9 * (abs(float(self.target @ point.delta)) + abs(float(top[0])))
+
+    def _decrement(self, point: _Point, d: Array, gradient: Array, H: Array) -> float:
+        """By how much the model falls along d, which is d'Hd without a penalty and at least that with one."""
+        curved = float(d @ H @ d)
+        fall = point.penalty - self.penalty.value(point.delta + d) - float(gradient @ d)
+        return max(curved, fall) if fall > self._noise(point) else curved
+
+    def _step(self, point: _Point, gradient: Array, H: Array, damping: float) -> Array | None:
+        """The Newton step, with a share of the base weights' variances added to the curvature if damped."""
+        if damping > 0.0:
+            if self._spread is None:
+                base = tilt(self.rows, np.zeros_like(point.delta)).covariance
+                assert base is not None  # tilt computes it by default
+                self._spread = np.diag(np.maximum(np.diag(base), np.diag(H)))
+            H = H + damping * self._spread
+        try:
+            d = self.penalty.step(point.delta, gradient, H) - point.delta
+        except SolveError:
+            return None
+        return d if np.all(np.isfinite(d)) else None
+
     def _noise(self, point: _Point) -> float:
         """Round-off of the value."""
         return 1e-14 * (1.0 + abs(float(self.target @ point.delta)) + abs(point.summary.log_z))
 
+    def _flat(self, point: _Point, trial: _Point, d: Array) -> bool:
+        """Whether the curvature along d has all but gone, as it does where few rows have all the weight."""
+        before, after = point.summary.covariance, trial.summary.covariance
+        if before is None or after is None:
+            return False
+        return float(d @ after @ d) < 0.01 * float(d @ before @ d)
+
     def _search(self, point: _Point, d: Array, gradient: Array) -> _Point | None:
         """Backtrack from the full step, or from the longest one allowed, until the value falls enough."""
         t = min(1.0, LONGEST_STEP / float(np.sqrt(self.decrement)))
-        fall = -float(gradient @ d) + point.penalty - self.penalty.value(point.delta + d)
+        rise = self.penalty.value(point.delta + d) - point.penalty
+        fall = -float(gradient @ d) - rise
         for _ in range(40):
             trial = self.at(point.delta + t * d)
-            if trial.value <= point.value - 1e-4 * t * max(fall, 0.0) + self._noise(point):
+            slope = float((trial.summary.mean - self.target) @ d) + rise
+            enough = trial.value <= point.value - 1e-4 * t * max(fall, 0.0) + self._noise(point)
+            # a step far beyond the lowest point of its line may end where one row has all the weight
+            if enough and slope <= 0.5 * abs(fall) + self._noise(point) and not self._flat(point, trial, d):
                 return trial
-            t *= 0.5
+            t *= min(0.5, max(0.05, fall / (fall + slope))) if slope > 0.0 and fall > 0.0 else 0.5
         return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..feasibility import Hull, Position, minimal_radius
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status, certificate
 from .boundary import solve_on_boundary
+from .mixture import mixed_bound
 from .newton import Outcome, newton
 from .registry import ConeSolver, find_solver
 from .steps import StepPenalty, make_penalty
@@ -169,8 +171,6 @@ def _cone(
 
 def _conclude(problem: RatioProblem, solution: Solution, user: bool, tol: float) -> Solution:
     """The status that the certificate allows; where it proves nothing, the hull says why."""
-    from dataclasses import replace
-
     if solution.certificate.proves(tol):
         return replace(solution, status=Status.OPTIMAL)
     status = solution.status
@@ -181,6 +181,13 @@ def _conclude(problem: RatioProblem, solution: Solution, user: bool, tol: float)
     slack = 1e-9 * max(hull.radius, problem.radius)
     if hull.radius > problem.radius + slack:
         return replace(solution, status=Status.INFEASIBLE, hull=hull)
+    if np.all(np.isfinite(solution.mu)):
+        gap = solution.primal_value - mixed_bound(problem, solution.mu, hull)
+        if gap < solution.gap:
+            proof = replace(solution.certificate, gap=gap, dual_value=solution.primal_value - gap)
+            solution = replace(solution, certificate=proof)
+        if solution.certificate.proves(tol):
+            return replace(solution, status=Status.OPTIMAL, hull=hull)
     if problem.radius == 0.0 and hull.position is Position.BOUNDARY:
         return solve_on_boundary(problem, hull, solution, tol)
     if problem.radius > 0.0 and hull.radius >= problem.radius - slack:

@@ -1,9 +1,9 @@
 """Penalties g(δ) as the Newton engine uses them: value, step, and the residuals that prove an answer.
 
 A step minimises the quadratic model plus the penalty, [STEP]. Without a penalty it is a linear solve, for
-the Euclidean norm a secular equation in one variable; for the other norms it is a linear solve on the face
-that the last δ lies on, checked for optimality, and a small cvxpy program when that check fails; for a user's
-penalty or constraints it is always the cvxpy program, compiled once.
+the Euclidean norm a secular equation in one variable; for the other norms it is a few linear solves on faces
+of the penalty, the last one checked for optimality, and a small cvxpy program when no face passes; for a
+user's penalty or constraints it is always the cvxpy program, compiled once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..entropy import Array, exp, log
-from ..errors import DataError
+from ..errors import DataError, SolveError
 from ..linear import solve_psd
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Penalty
@@ -48,6 +48,10 @@ class NoPenalty(BallPenalty):
 class Ridge(NoPenalty):
     """R‖δ‖₂: (H + λI) x = −q with λ‖x‖ = R, one equation in log λ with a derivative between 0 and 1."""
 
+    def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
+        """The residual after the next step too."""
+        return [*_after_step(self, delta, r, H), *super().dual_points(delta, r, H)]
+
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Safeguarded Newton iteration on log(λ‖x(λ)‖) = log R."""
         R = self.radius
@@ -67,6 +71,9 @@ class Ridge(NoPenalty):
                 continue
             x = -cho_solve(factor, q, check_finite=False)
             length = float(np.linalg.norm(x))
+            if not (np.isfinite(length) and length > 0.0):
+                low, t = t, t + 2.0 if high == np.inf else 0.5 * (t + high)
+                continue
             error = t + float(log(np.array(length / R)))
             slope = 1.0 - lam * float(x @ cho_solve(factor, x, check_finite=False)) / length**2
             if abs(error) <= 4e-15 * max(1.0, abs(t)):
@@ -92,26 +99,36 @@ class Faceted(BallPenalty):
         """Zero."""
         return np.zeros(k)
 
+    def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
+        """The residual after the next step too."""
+        return [*_after_step(self, delta, r, H), *super().dual_points(delta, r, H)]
+
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
-        """Zero, else the solve on the face of δ, else the cvxpy program and the face it points to."""
+        """Zero, else an active-set search from δ, else the cvxpy program and a search from its answer."""
         q = gradient - H @ delta
         if self.norm(q) <= self.radius:
             return np.zeros_like(delta)
-        x = self._on_face(delta, -gradient, q, H) if np.any(delta) else None
+        x = self._search(delta, q, H)
         if x is None:
-            x, _ = _step_program(self, self.problem, H).solve(q, H)
-            exact = self._on_face(x, -q - H @ x, q, H)
-            x = x if exact is None else exact
+            guess, _ = _step_program(self, self.problem).solve(q, H)
+            x = self._search(guess, q, H)
+            x = guess if x is None else x
         return x
 
-    def _on_face(self, guess: Array, residual: Array, q: Array, H: Array) -> Array | None:
-        """Minimiser on the face that ``guess`` seems to lie on, if it is the minimiser altogether."""
-        face = self.norm.face(guess, self.norm.project(residual, self.radius), np.diag(H))
-        assert face is not None  # both norms have faces
-        B, c = face
-        z = solve_psd(B.T @ H @ B, -(B.T @ q) - self.radius * c)
-        x = B @ z
-        return x if self.norm.on_face(z, -q - H @ x, face, self.radius) else None
+    def _search(self, x: Array, q: Array, H: Array) -> Array | None:
+        """Solve on a face, look which face the answer points to, and so on until it is the same one."""
+        scale = np.diag(H)
+        for _ in range(20):
+            face = self.norm.face(-q - H @ x + scale * x, scale, self.radius)
+            assert face is not None  # both norms have faces
+            B, c = face
+            if not c.size:
+                return None
+            z = solve_psd(B.T @ H @ B, -(B.T @ q) - self.radius * c)
+            x = B @ z
+            if self.norm.on_face(z, -q - H @ x, face, self.radius):
+                return x
+        return None
 
 
 @dataclass(frozen=True)
@@ -123,8 +140,8 @@ class UserPenalty:
     constraints: Any = None
     program: list[Any] = field(default_factory=list, repr=False)
 
-    def _steps(self, H: Array | None = None) -> Any:
-        return _step_program(self, self.problem, H, self.penalty, self.constraints)
+    def _steps(self) -> Any:
+        return _step_program(self, self.problem, self.penalty, self.constraints)
 
     def start(self, k: int) -> Array:
         """Zero, or the shortest point that satisfies the constraints."""
@@ -145,7 +162,7 @@ class UserPenalty:
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """The cvxpy program."""
-        x, _ = self._steps(H).solve(gradient - H @ delta, H)
+        x, _ = self._steps().solve(gradient - H @ delta, H)
         return np.asarray(x)
 
     def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
@@ -156,23 +173,33 @@ class UserPenalty:
         """
         from ..programs.step import STEP_TOLERANCE
 
-        x, V = self._steps(H).solve(-r - H @ delta, H)
+        try:
+            x, V = self._steps().solve(-r - H @ delta, H)
+        except SolveError:
+            return []
         point = r - H @ (x - delta)
         slack = 10 * STEP_TOLERANCE * (1.0 + abs(V))
         return [(point, -V - 0.5 * float(x @ H @ x) + slack)]
 
 
-def _step_program(
-    owner: Any, problem: RatioProblem, H: Array | None, penalty: Any = None, constraints: Any = None
-) -> Any:
+def _after_step(penalty: Any, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
+    """Residual r − H(x − δ) that the model expects after the step x: on the ball, and within reach of a lift."""
+    try:
+        x = penalty.step(delta, -r, H)
+    except SolveError:
+        return []
+    point = penalty.norm.project(r - H @ (x - delta), penalty.radius)
+    return [(point, 0.0)] if np.all(np.isfinite(point)) else []
+
+
+def _step_program(owner: Any, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> Any:
     """The compiled step of a penalty, built on first use."""
     if not owner.program:
         from ..programs.step import StepProgram
 
         spread = np.std(problem.features_q[:: max(1, problem.n_q // 1000)], axis=0)
-        if H is not None:
-            spread = np.sqrt(np.maximum(np.diag(H), 1e-30))
-        scale = np.where(spread > 0.0, spread, 1.0)
+        size = np.abs(problem.features_q[0])
+        scale = np.where(spread > 1e-13 * size, spread, 1.0)
         owner.program.append(StepProgram(problem, scale, penalty, constraints))
     return owner.program[0]
 
