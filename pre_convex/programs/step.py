@@ -37,6 +37,8 @@ class StepProgram:
     ) -> None:
         k = problem.k
         self.scale = scale
+        self._penalty, self._constraints = penalty, constraints
+        self._radius, self._dual_order = problem.radius, problem.ball.dual_order
         self._z = cp.Variable(k, name="s * delta")
         self._root = cp.Parameter((k, k), name="root of H")
         self._q = cp.Parameter(k, name="q")
@@ -69,6 +71,27 @@ class StepProgram:
         if self._z.value is None:
             raise SolveError(f"Newton step: the penalty or constraints give a program that is {self.cvxpy.status}")
         return np.asarray(self._z.value, dtype=float) / self.scale, float(self.cvxpy.value)
+
+    def shorten(self, delta: Array, null: Array) -> Array:
+        """Shortest δ + N z that costs no more than δ; δ itself if the solver finds none."""
+        z = cp.Variable(null.shape[1])
+        moved = delta + null @ z
+        g, limits = user_terms(moved, self._penalty, self._constraints)
+        if self._radius > 0.0:
+            g = g + self._radius * cp.norm(moved, self._dual_order)
+        if isinstance(g, cp.Expression):
+            limits = [*limits, g <= self.total(delta)]
+        problem = cp.Problem(cp.Minimize(cp.sum_squares(moved)), limits)
+        try:
+            problem.solve(solver=cp.CLARABEL)
+        except cp.SolverError:
+            return delta
+        return delta if z.value is None else np.asarray(delta + null @ z.value)
+
+    def total(self, delta: Array) -> float:
+        """R‖δ‖_* + g(δ)."""
+        norm = float(np.linalg.norm(delta, self._dual_order)) if self._radius > 0.0 else 0.0
+        return self._radius * norm + self.value(delta)
 
     def value(self, delta: Array) -> float:
         """g(δ) of the user's penalty alone."""

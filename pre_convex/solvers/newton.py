@@ -218,11 +218,11 @@ def newton(
     n = rows.shape[0]
     size = max(FEWEST, FEWEST_PER_FEATURE * k, min(n // ONE_IN, MOST))
     plain, weighted = _subset(rows, size) if n > 4 * size else (None, None)
-    free = 0
+    null = np.zeros((k, 0))
     probe = tilt(weighted or rows, np.zeros(k)).covariance
     if probe is None or not well_conditioned(probe):
         space = _column_space(problem, plain)
-        free = _free_directions(space, b)
+        null = _free(space, b)
         if isinstance(penalty, NoPenalty) and (space.null.size or space.condition > 1e5):
             return _in_coordinates(problem, space, tol, start)
     zero = penalty.start(k)
@@ -252,11 +252,16 @@ def newton(
         else:  # the subset is a poor picture of all rows: go on with the curvature of every row
             subset, descent.exact = None, True
             point, aim = descent.at(point.delta), tol**2
+    if null.shape[1] and proof.proves(tol):
+        shorter = descent.at(penalty.shorten(point.delta, null))
+        again = certificate(problem, shorter.delta, penalty=penalty, summary=shorter.summary, rows=subset)
+        if again.proves(tol) and np.linalg.norm(shorter.delta) < np.linalg.norm(point.delta):
+            point, proof = shorter, again
     if descent.latest is not point.delta:
         descent.at(point.delta)
     log_mu = descent.logits
     log_mu -= point.summary.log_z
-    return Outcome(point.delta, log_mu, proof, descent.iterations, descent.passes, free)
+    return Outcome(point.delta, log_mu, proof, descent.iterations, descent.passes, null.shape[1])
 
 
 def _column_space(problem: RatioProblem, subset: Rows | None) -> ColumnSpace:
@@ -281,9 +286,13 @@ def _inconsistency(space: ColumnSpace, b: Array) -> Array:
     return np.where(np.abs(along) > 1e-10 * size, along, 0.0)
 
 
-def _free_directions(space: ColumnSpace, b: Array) -> int:
-    """Dimension of the set of δ with the same loss and the same ratio on every row."""
-    return int(space.null.shape[1] - bool(np.any(_inconsistency(space, b))))
+def _free(space: ColumnSpace, b: Array) -> Array:
+    """Orthonormal directions in which δ changes neither the loss nor the ratio on any row."""
+    off = _inconsistency(space, b)
+    if not np.any(off):
+        return space.null
+    others = np.linalg.svd(off[None, :])[2][1:].T
+    return np.asarray(space.null @ others)
 
 
 def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start: Array | None) -> Outcome:
@@ -295,7 +304,7 @@ def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start
         # every direction of the data is null, or the target leaves their plane and no δ is optimal
         delta = space.null @ off
         proof = certificate(problem, delta if np.any(off) else np.zeros(problem.k), penalty=penalty)
-        return Outcome(delta, problem.log_mu(delta), proof, 0, 1, _free_directions(space, b))
+        return Outcome(delta, problem.log_mu(delta), proof, 0, 1, _free(space, b).shape[1])
     T = space.basis
     features = (rows.take(slice(None)).features - space.centre) @ T
     inner = RatioProblem((b - space.centre) @ T, features, problem.log_base)
@@ -305,4 +314,4 @@ def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start
     delta -= space.null @ (space.null.T @ delta)
     r = problem.moment(exp(found.log_mu))
     proof = replace(found.certificate, moment_residual=problem.ball(r), slackness=-float(r @ delta))
-    return replace(found, delta=delta, certificate=proof, free_directions=_free_directions(space, b))
+    return replace(found, delta=delta, certificate=proof, free_directions=space.null.shape[1])

@@ -61,9 +61,9 @@ CONE_SOLVERS: dict[str, ConeSolver] = {
         ),
         ConeSolver(
             "SCS",
-            lambda tol: {"eps_abs": tol, "eps_rel": tol, "max_iters": 20_000},
+            lambda tol: {"eps_abs": tol, "eps_rel": tol, "max_iters": 5_000},
             counts=True,
-            note="first order, MIT; slow to high accuracy",
+            note="first order, MIT; slow to 1e-8",
         ),
         ConeSolver("MOSEK", _mosek, note="interior point, commercial licence"),
     )
@@ -83,8 +83,7 @@ def _installed_cone_solvers() -> tuple[str, ...]:
         for name, interface in SOLVER_MAP_CONIC.items()
         if name not in _INDIRECT and interface.is_installed() and ExpCone in interface.SUPPORTED_CONSTRAINTS
     ]
-    return tuple(sorted(able, key=lambda name: (name not in CONE_SOLVERS, list(CONE_SOLVERS).index(name))
-                        if name in CONE_SOLVERS else (True, 0)))
+    return (*(name for name in CONE_SOLVERS if name in able), *(name for name in able if name not in CONE_SOLVERS))
 
 
 def installed_solvers() -> tuple[str, ...]:

@@ -32,20 +32,31 @@ class StepPenalty(Penalty, Protocol):
     def start(self, k: int) -> Array:
         """A point where g is finite, zero if possible."""
 
+    def shorten(self, delta: Array, null: Array) -> Array:
+        """Shortest point of δ + span(null) where g is no larger than at δ; null is orthonormal."""
 
-class NoPenalty(BallPenalty):
-    """R = 0 and nothing else."""
+
+class _FromZero(BallPenalty):
+    """What the built-in penalties share: they start at zero, where they vanish."""
 
     def start(self, k: int) -> Array:
         """Zero."""
         return np.zeros(k)
+
+    def shorten(self, delta: Array, null: Array) -> Array:
+        """δ without its part along the null directions."""
+        return delta - null @ (null.T @ delta)
+
+
+class NoPenalty(_FromZero):
+    """R = 0 and nothing else."""
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """δ − H⁺ gradient."""
         return delta - solve_psd(H, gradient)
 
 
-class Ridge(NoPenalty):
+class Ridge(_FromZero):
     """R‖δ‖₂: (H + λI) x = −q with λ‖x‖ = R, one equation in log λ with a derivative between 0 and 1."""
 
     def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
@@ -89,15 +100,11 @@ class Ridge(NoPenalty):
 
 
 @dataclass(frozen=True)
-class Faceted(BallPenalty):
+class Faceted(_FromZero):
     """R‖δ‖₁ or R‖δ‖∞: linear on faces, so that a step is a linear solve once the face is known."""
 
     problem: RatioProblem
     program: list[Any] = field(default_factory=list, repr=False)
-
-    def start(self, k: int) -> Array:
-        """Zero."""
-        return np.zeros(k)
 
     def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
         """The residual after the next step too."""
@@ -114,6 +121,10 @@ class Faceted(BallPenalty):
             x = self._search(guess, q, H)
             x = guess if x is None else x
         return x
+
+    def shorten(self, delta: Array, null: Array) -> Array:
+        """A small cvxpy program."""
+        return np.asarray(_step_program(self, self.problem).shorten(delta, null))
 
     def _search(self, x: Array, q: Array, H: Array) -> Array | None:
         """Solve on a face, look which face the answer points to, and so on until it is the same one."""
@@ -154,7 +165,11 @@ class UserPenalty:
 
     def value(self, delta: Array) -> float:
         """R‖δ‖_* + g(δ)."""
-        return float(self.problem.radius * self.problem.ball.dual(delta) + self._steps().value(delta))
+        return float(self._steps().total(delta))
+
+    def shorten(self, delta: Array, null: Array) -> Array:
+        """A small cvxpy program."""
+        return np.asarray(self._steps().shorten(delta, null))
 
     def violation(self, delta: Array) -> float:
         """Largest violation of a constraint."""
