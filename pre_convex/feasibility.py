@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from scipy.optimize import linprog, nnls
 
 from .arrays import frozen
 from .entropy import Array
@@ -78,6 +77,8 @@ class Hull:
 def _nearest_euclidean(G: Array) -> tuple[Array, Array]:
     """Weights μ and direction v of min ‖G'μ‖₂ over the simplex, by the least-distance problem of Lawson
     and Hanson: a non-negative least-squares fit of (0, …, 0, 1) by the rows (G_j, 1)."""
+    from scipy.optimize import nnls  # a tenth of a second to import, and only outside the hull needed
+
     scale = np.abs(G).max() or 1.0
     E = np.vstack([G.T / scale, np.ones(len(G))])
     x, _ = nnls(E, np.append(np.zeros(G.shape[1]), 1.0), maxiter=100 * len(G))
@@ -89,6 +90,8 @@ def _nearest_euclidean(G: Array) -> tuple[Array, Array]:
 
 def _nearest_polyhedral(G: Array, order: float) -> tuple[Array, Array]:
     """Weights and direction of min ‖G'μ‖ for the norms inf and 1, as a linear program with its multipliers."""
+    from scipy.optimize import linprog
+
     n, k = G.shape
     scale = np.abs(G).max() or 1.0
     A = G.T / scale
@@ -216,6 +219,8 @@ def _supporting_direction(rows: Rows, b: Array, index: Array, unit: Array) -> tu
     passes add the rows it violates most. Interior is relative to the affine hull: directions in which all
     rows agree do not count.
     """
+    from scipy.optimize import linprog
+
     k, passes = b.size, 0
     while True:
         A = (rows.take(index).features - b) / unit

@@ -96,7 +96,8 @@ class Taxicab(Norm):
             return np.zeros_like(r)
         ordered = np.sort(size)[::-1]
         excess = (np.cumsum(ordered) - radius) / np.arange(1, size.size + 1)
-        level = excess[np.flatnonzero(ordered > excess)[-1]]
+        above = np.flatnonzero(ordered > excess)  # empty where the radius is round-off of r
+        level = excess[above[-1]] if above.size else ordered[0]
         return np.sign(r) * np.maximum(size - level, 0.0)
 
     def face(self, w: Array, scale: Array, radius: float) -> tuple[Array, Array] | None:

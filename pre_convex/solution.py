@@ -91,18 +91,24 @@ class BallPenalty:
         length = float(np.linalg.norm(delta)) or 1.0
         aligned = 1e8 * self.radius / length
         pulls = (0.0, np.trace(H) / len(H), np.diag(H), aligned)
-        points = [self.norm.project(r + t * delta, self.radius) for t in pulls]
+        points = [self.inside(r + t * delta) for t in pulls]
         fixed = null_directions(H)  # no lift moves the moment there
         if fixed.shape[1]:
             points = [p for p in (self._reachable(p, r, fixed) for p in points) if p is not None]
         return [(p, 0.0) for p in points]
+
+    def inside(self, point: Array) -> Array:
+        """Projection on the ball, scaled down by what round-off may leave outside."""
+        point = self.norm.project(point, self.radius)
+        size = self.norm(point)
+        return point * (self.radius / size) if size > self.radius else point
 
     def _reachable(self, point: Array, r: Array, fixed: Array) -> Array | None:
         """A point of the ball near ``point`` that agrees with r along fixed directions, by turns of projection."""
         for _ in range(30):
             point = point + fixed @ (fixed.T @ (r - point))
             excess = self.norm(point) - self.radius
-            if excess <= 1e-15 * self.radius:
+            if excess <= 0.0:
                 return point
             point = self.norm.project(point, max(self.radius - 2.0 * excess, 0.0))
         return None
@@ -233,14 +239,14 @@ class _Lift:
         self.centred[:, np.diag(self.scatter) == 0.0] = 0.0
         self.size = np.abs(mean) + np.sqrt(np.maximum(np.diag(self.scatter), 0.0) / total)
 
-    def corrections(self, shifts: list[Array]) -> list[Array | None]:
-        """For each u the c with Σ μ_j c_j (F_j − m) = u, or ``None`` where u is out of reach."""
+    def corrections(self, shifts: list[Array]) -> list[tuple[Array, Array] | None]:
+        """For each u the c with Σ μ_j c_j (F_j − m) = u and what is left of u, or ``None`` if that is not little."""
         if not shifts:
             return []
         U = np.column_stack(shifts)
         unit = np.sqrt(np.maximum(np.diag(self.scatter), 0.0))[:, None]
         size = np.divide(np.abs(U), unit, out=np.zeros_like(U), where=unit > 0.0).max(axis=0)
-        allowed = 1e-6 * unit * size + 1e-13 * self.size[:, None]
+        allowed = 1e-8 * unit * size + 1e-13 * self.size[:, None]
 
         def lifted(D: Array) -> tuple[Array, Array]:
             C = self.centred @ D
@@ -252,22 +258,22 @@ class _Lift:
             D = least_squares(self.centred * np.sqrt(self.mu)[:, None], U)
             C, left = lifted(D)
         fits = np.all(np.abs(left) <= allowed, axis=0)
-        return [C[:, i] if fits[i] else None for i in range(len(shifts))]
+        return [(C[:, i], left[:, i]) if fits[i] else None for i in range(len(shifts))]
 
 
 def _tilted_gap(rows: Rows, log_z: float, r: Array, delta: Array, penalty: Penalty) -> float:
     """Gap of δ proven by lifting μ(δ) on ``rows``; log Z and the residual r are those of all rows."""
     lift = _Lift(rows.features, exp(rows.features @ delta + rows.log_base - log_z))
     points = penalty.dual_points(delta, r, lift.scatter)
+    lifts = lift.corrections([r - point for point, _ in points])
     g = penalty.value(delta)
-    gaps = [
-        max(g + conjugate - float(point @ delta), 0.0) + tilting_cost(lift.mu, c)
-        for (point, conjugate), c in zip(
-            points, lift.corrections([r - point for point, _ in points]), strict=True
-        )
-        if c is not None
-    ]
-    return min(gaps, default=np.inf)
+    best = np.inf
+    for (point, conjugate), lifted in zip(points, lifts, strict=True):
+        if lifted is not None:
+            c, left = lifted
+            slack = max(g + conjugate - float(point @ delta), 0.0) + abs(float(left @ delta))
+            best = min(best, slack + tilting_cost(lift.mu, c))
+    return best
 
 
 def _lower_bound(rows: Rows, mu: Array, r: Array, delta: Array, penalty: Penalty) -> float:
@@ -278,14 +284,14 @@ def _lower_bound(rows: Rows, mu: Array, r: Array, delta: Array, penalty: Penalty
     mu = mu / mu.sum()
     lift = _Lift(rows.features, mu)
     points = penalty.dual_points(delta, r, lift.scatter)
-    bounds = [
-        negative_kl(mu * (1.0 + c), rows.log_base) - conjugate
-        for (_, conjugate), c in zip(
-            points, lift.corrections([r - point for point, _ in points]), strict=True
-        )
-        if c is not None and c[mu > 0.0].min(initial=0.0) >= -1.0
-    ]
-    return max(bounds, default=-np.inf)
+    lifts = lift.corrections([r - point for point, _ in points])
+    best = -np.inf
+    for (_, conjugate), lifted in zip(points, lifts, strict=True):
+        if lifted is not None and lifted[0][mu > 0.0].min(initial=0.0) >= -1.0:
+            c, left = lifted
+            value = negative_kl(mu * (1.0 + c), rows.log_base)
+            best = max(best, value - conjugate - abs(float(left @ delta)))
+    return best
 
 
 def certificate(

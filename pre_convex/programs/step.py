@@ -16,8 +16,10 @@ from .program import user_terms
 
 __all__ = ["StepProgram"]
 
-#: tolerance asked of the solver; what it may leave is taken off every bound that rests on it
-STEP_TOLERANCE = 1e-11
+#: tolerances asked of the solver in turn, until it says that it reached one
+STEP_TOLERANCES = (1e-12, 1e-10, 1e-8)
+#: what the solver calls almost solved
+ALMOST = 5e-5
 
 
 class StepProgram:
@@ -52,25 +54,29 @@ class StepProgram:
         self._point = cp.Variable(k)
         self._g, self._limits = user_terms(self._point, penalty, constraints)
 
-    def solve(self, q: Array, H: Array) -> tuple[Array, float]:
-        """(x, value) of the step; raises :class:`SolveError` if the program has no solution."""
+    def solve(self, q: Array, H: Array) -> tuple[Array, float, float]:
+        """(x, value, tolerance reached); raises :class:`SolveError` if the program has no solution."""
         self._q.value = q / self.scale
         self._root.value = square_root(H) / self.scale
+        failure, reached = "", ALMOST
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of inaccuracy: the certificate decides
-            for tol in (STEP_TOLERANCE, 1e-8):
+            warnings.simplefilter("ignore")  # of inaccuracy: it is in the tolerance that is returned
+            for tol in STEP_TOLERANCES:
                 try:
                     self.cvxpy.solve(
                         solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol, max_iter=200
                     )
-                    break
                 except cp.SolverError as error:
-                    failure = f"Newton step: {error}"
-            else:
-                raise SolveError(failure)
-        if self._z.value is None:
-            raise SolveError(f"Newton step: the penalty or constraints give a program that is {self.cvxpy.status}")
-        return np.asarray(self._z.value, dtype=float) / self.scale, float(self.cvxpy.value)
+                    failure = str(error)
+                    continue
+                if self.cvxpy.status != cp.OPTIMAL_INACCURATE:
+                    reached = tol
+                    break
+        if self._z.value is None or self.cvxpy.value is None:
+            raise SolveError(
+                f"Newton step: the penalty and constraints give a program that is {failure or self.cvxpy.status}"
+            )
+        return np.asarray(self._z.value, dtype=float) / self.scale, float(self.cvxpy.value), reached
 
     def shorten(self, delta: Array, null: Array) -> Array:
         """Shortest δ + N z that costs no more than δ; δ itself if the solver finds none."""

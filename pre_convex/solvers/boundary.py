@@ -26,7 +26,8 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     normals = []
     face, here, found = problem, hull, None
     # b may miss the face by round-off; the nearest point of the hull does not
-    target = hull.weights @ problem.features_q[hull.index]
+    solid = hull.weights > 1e-13
+    target = hull.weights[solid] @ problem.features_q[hull.index[solid]] / hull.weights[solid].sum()
     while here.position is Position.BOUNDARY and len(normals) <= problem.k:
         v = here.direction
         heights = _heights(face, v)

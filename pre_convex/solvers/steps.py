@@ -117,7 +117,7 @@ class Faceted(_FromZero):
             return np.zeros_like(delta)
         x = self._search(delta, q, H)
         if x is None:
-            guess, _ = _step_program(self, self.problem).solve(q, H)
+            guess, *_ = _step_program(self, self.problem).solve(q, H)
             x = self._search(guess, q, H)
             x = guess if x is None else x
         return x
@@ -160,7 +160,7 @@ class UserPenalty:
         steps = self._steps()
         if steps.violation(zero) <= 1e-9 and np.isfinite(steps.value(zero)):
             return zero
-        x, _ = steps.solve(zero, np.diag(steps.scale**2))
+        x, *_ = steps.solve(zero, np.diag(steps.scale**2))
         return np.asarray(x)
 
     def value(self, delta: Array) -> float:
@@ -177,7 +177,7 @@ class UserPenalty:
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """The cvxpy program."""
-        x, _ = self._steps().solve(gradient - H @ delta, H)
+        x, *_ = self._steps().solve(gradient - H @ delta, H)
         return np.asarray(x)
 
     def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
@@ -186,14 +186,12 @@ class UserPenalty:
         With q = −r − Hδ the step's optimal value V satisfies g*(r') = −V − ½ x'Hx by Fenchel's equality, less
         what the solver's tolerance may hide.
         """
-        from ..programs.step import STEP_TOLERANCE
-
         try:
-            x, V = self._steps().solve(-r - H @ delta, H)
+            x, V, tol = self._steps().solve(-r - H @ delta, H)
         except SolveError:
             return []
         point = r - H @ (x - delta)
-        slack = 10 * STEP_TOLERANCE * (1.0 + abs(V))
+        slack = 10.0 * tol * (1.0 + abs(V))
         return [(point, -V - 0.5 * float(x @ H @ x) + slack)]
 
 
@@ -203,7 +201,7 @@ def _after_step(penalty: Any, delta: Array, r: Array, H: Array) -> list[tuple[Ar
         x = penalty.step(delta, -r, H)
     except SolveError:
         return []
-    point = penalty.norm.project(r - H @ (x - delta), penalty.radius)
+    point = penalty.inside(r - H @ (x - delta))
     return [(point, 0.0)] if np.all(np.isfinite(point)) else []
 
 

@@ -1,0 +1,101 @@
+"""Constant, doubled and badly scaled columns; more features than rows."""
+
+import numpy as np
+import pytest
+from zoo import planted
+
+import pre_convex as pre
+
+CASES = [(0.0, 2), (0.05, 2), (0.05, np.inf), (0.05, 1)]
+SOLVERS = ["newton", "CLARABEL"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("radius", "norm"), CASES)
+def test_a_doubled_column_shares_its_coefficient(radius, norm, solver):
+    F = np.random.default_rng(0).normal(size=(200, 3))
+    F = np.column_stack([F, F[:, 0]])
+    bare, _ = planted(features=F[:, :3], norm=norm)
+    problem = pre.RatioProblem(np.append(bare.target, bare.target[0]), F, bare.log_base, radius=radius, norm=norm)
+    solution = pre.solve(problem, solver=solver)
+    assert solution.free_directions == 1
+    assert solution.delta[0] == pytest.approx(solution.delta[3], abs=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("radius", "norm"), CASES)
+def test_a_constant_column_gets_no_coefficient(radius, norm, solver):
+    plain, _ = planted(n=200, k=3, radius=radius, norm=norm)
+    F = np.column_stack([plain.features_q, np.full(200, 1e3)])
+    problem = pre.RatioProblem(np.append(plain.target, 1e3), F, plain.log_base, radius=radius, norm=norm)
+    solution = pre.solve(problem, solver=solver)
+    assert solution.free_directions == 1
+    np.testing.assert_allclose(solution.delta, np.append(pre.solve(plain).delta, 0.0), atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("radius", "norm"), CASES)
+def test_more_features_than_rows(radius, norm, solver):
+    rng = np.random.default_rng(2)
+    F = rng.normal(size=(8, 12))
+    mu = rng.dirichlet(np.full(8, 3.0))
+    problem = pre.RatioProblem(mu @ F, F, radius=radius, norm=norm)
+    solution = pre.solve(problem, solver=solver)
+    assert solution.free_directions == 5  # 12 features, 8 points span 7 dimensions
+    assert pre.certify(problem, solution.delta).proves(1e-8)
+    if radius == 0.0:
+        np.testing.assert_allclose(solution.mu, mu, atol=1e-7)
+        spanned = np.linalg.pinv(F - F.mean(axis=0)) @ (F - F.mean(axis=0))
+        np.testing.assert_allclose(spanned @ solution.delta, solution.delta, atol=1e-7)  # the shortest
+
+
+@pytest.mark.parametrize(("radius", "norm"), CASES)
+def test_scaled_columns(radius, norm):
+    plain, _ = planted(n=300, k=4)
+    scale = np.array([1e6, 1.0, 1e-6, 1e3])
+    # the radius is measured in the caller's units, so it is set to matter for the third column
+    size = radius * 1e-6
+    problem = pre.RatioProblem(plain.target * scale, plain.features_q * scale, plain.log_base, radius=size, norm=norm)
+    solution = pre.solve(problem)
+    assert solution.status.ok
+    assert solution.free_directions == 0
+    if radius == 0.0:
+        np.testing.assert_allclose(solution.delta * scale, pre.solve(plain).delta, rtol=1e-7)
+
+
+@pytest.mark.parametrize("solver", pre.installed_solvers())
+def test_scaled_columns_with_every_solver(solver):
+    plain, _ = planted(n=150, k=3)
+    scale = np.array([1e6, 1e-6, 1.0])
+    problem = pre.RatioProblem(plain.target * scale, plain.features_q * scale, plain.log_base)
+    for formulation in ("primal", "dual"):
+        delta = pre.solve(problem, formulation, solver).delta
+        np.testing.assert_allclose(delta * scale, pre.solve(plain).delta, atol=1e-6)
+
+
+def test_one_row():
+    solution = pre.solve(pre.RatioProblem([2.0, 3.0], [[2.0, 3.0]]))
+    np.testing.assert_array_equal(solution.delta, [0.0, 0.0])
+    np.testing.assert_array_equal(solution.mu, [1.0])
+    assert solution.free_directions == 2
+
+
+def test_nearly_collinear_columns_are_not_null():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(400, 2))
+    F = np.column_stack([F, F[:, 0] + 1e-6 * rng.normal(size=400)])
+    problem, _ = planted(features=F)
+    solution = pre.solve(problem)
+    assert solution.status.ok
+    assert solution.free_directions == 0
+
+
+def test_weights_over_many_orders_of_magnitude():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(200, 2))
+    problem, delta = planted(features=F)
+    log_base = problem.log_base + np.linspace(-700, 700, 200)
+    wide = pre.RatioProblem(np.zeros(2), F, log_base)
+    target = wide.gradient(delta)
+    solution = pre.solve(pre.RatioProblem(target, F, log_base))
+    assert solution.status.ok

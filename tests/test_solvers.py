@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+from zoo import planted
+
+import pre_convex as pre
+
+CONE = pre.installed_solvers()[1:]
+NORMS = [2, np.inf, 1]
+
+
+def test_the_solvers_this_project_stands_on_are_installed():
+    assert {"newton", "CLARABEL", "SCS"} <= set(pre.installed_solvers())
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("radius", [0.0, 0.01, 0.3])
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("formulation", ["primal", "dual"])
+@pytest.mark.parametrize("solver", CONE)
+def test_every_solver_agrees_with_newton_and_is_proven(solver, formulation, norm, radius, seed):
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(150, 4))
+    problem = pre.RatioProblem(0.35 * rng.normal(size=4), F, rng.normal(size=150), radius=radius, norm=norm)
+    reference = pre.solve(problem)
+    solution = pre.solve(problem, formulation, solver)
+    assert solution.status is pre.Status.OPTIMAL
+    assert solution.gap <= 1e-7 * (1 + abs(solution.primal_value))
+    assert solution.certificate.e_qn <= 1e-7
+    np.testing.assert_allclose(solution.delta, reference.delta, atol=1e-6)
+    # the certificate stands on its own, and so does the cone solver's answer that was kept
+    assert pre.certify(problem, solution.delta, solution.mu).proves(1e-7)
+    assert solution.raw is not None
+    assert solution.raw.gap >= -1e-12
+    assert solution.claim
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.01, 0.3])
+@pytest.mark.parametrize("norm", NORMS)
+def test_newton_finds_the_planted_answer(norm, radius):
+    for seed in range(5):
+        problem, delta = planted(n=300, k=5, seed=seed, radius=radius, norm=norm)
+        solution = pre.solve(problem)
+        np.testing.assert_allclose(solution.delta, delta, atol=1e-7)
+        assert solution.gap <= 1e-12
+        if norm == np.inf and radius:
+            assert np.all(solution.delta[1::2] == 0.0)  # exact zeros, not small numbers
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("radius", [0.0, 0.1])
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_multiplier_of_the_dual_is_the_primal_delta(norm, radius, counts, scaled):
+    problem, delta = planted(n=80, k=3, radius=radius, norm=norm)
+    dual = pre.dual_program(problem, scaled=scaled, counts=counts)
+    primal = pre.primal_program(problem, scaled=scaled)
+    tight = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    dual.cvxpy.solve(solver="CLARABEL", **tight)
+    primal.cvxpy.solve(solver="CLARABEL", **tight)
+    from_dual, mu = dual.recover()
+    from_primal, mu_primal = primal.recover()
+    np.testing.assert_allclose(from_dual, delta, atol=1e-5)
+    np.testing.assert_allclose(from_primal, delta, atol=1e-5)
+    np.testing.assert_allclose(mu, mu_primal, atol=1e-6)
+    if not (scaled or counts):
+        assert dual.cvxpy.value == pytest.approx(primal.cvxpy.value, abs=1e-7)
+
+
+def test_the_programs_are_disciplined_and_read_like_the_equations():
+    problem, _ = planted(n=20, k=2, radius=0.1)
+    for program in (pre.primal_program(problem), pre.dual_program(problem)):
+        assert program.cvxpy.is_dcp()
+    assert str(pre.primal_program(problem)) == "minimize -b @ delta + log_sum_exp(a + F @ delta) + R * norm2(delta)"
+    text = str(pre.dual_program(problem))
+    for part in ("maximize sum(entr(mu)) + a @ mu", "sum(mu) == 1.0", "r == b - F.T @ mu", "norm2(r) <= R"):
+        assert part in text
+    assert "b - F.T @ mu == 0" in str(pre.dual_program(problem.with_radius(0.0)))
+
+
+def test_the_newton_step_is_compiled_once():
+    import cvxpy as cp
+
+    from pre_convex.programs import StepProgram
+
+    problem, _ = planted(k=3)
+    step = StepProgram(problem, np.ones(3), lambda d: cp.norm1(d), lambda d: [d >= -1])
+    assert step.cvxpy.is_dcp(dpp=True)
+
+
+@pytest.mark.parametrize("name", ["CLARABEL", "newton"])
+def test_what_a_solution_says(name):
+    problem, _ = planted()
+    solution = pre.solve(problem, "dual", name)
+    assert (solution.solver, solution.formulation) == (name, "dual")
+    assert solution.iterations > 0
+    assert solution.solve_time > 0.0
+    assert (solution.compile_time > 0.0) == (name == "CLARABEL")
+    assert solution.dual_value == pytest.approx(solution.primal_value, abs=1e-9)
+    assert str(solution.status).startswith("Optimal: ")
+    assert "OPTIMAL" in repr(solution)
+    with pytest.raises(ValueError, match="read-only"):
+        solution.delta[0] = 0.0
+
+
+def test_polish_can_be_left_out_and_then_the_raw_answer_is_judged():
+    problem, _ = planted(n=150, spread=3.0)
+    rough = pre.solve(problem, "dual", "SCS", polish=False, check=False, tol=1e-3)
+    assert rough.raw is rough.certificate
+    assert rough.certificate.gap > 1e-14
+    polished = pre.solve(problem, "dual", "SCS", tol=1e-3)
+    assert polished.gap < rough.gap
+    assert polished.raw.gap == pytest.approx(rough.gap, rel=1e-6)
+
+
+def test_a_registered_solver_is_one_entry(monkeypatch):
+    from pre_convex.solvers import CONE_SOLVERS, ConeSolver
+
+    monkeypatch.setitem(CONE_SOLVERS, "CLARABEL", ConeSolver("CLARABEL", lambda tol: {"max_iter": 3}))
+    problem, _ = planted()
+    with pytest.raises(pre.SolveError) as error:
+        pre.solve(problem, solver="CLARABEL", polish=False)
+    assert error.value.solution.status in (pre.Status.INACCURATE, pre.Status.FAILED)
+    assert "CLARABEL said" in str(error.value)
+
+
+def test_verbose_prints_each_pass(capsys):
+    pre.solve(planted()[0], verbose=True)
+    assert "pass   1  value" in capsys.readouterr().out
+
+
+def test_radius_path_is_what_single_solves_give():
+    problem, _ = planted(n=150, k=4)
+    radii = [1.0, 0.3, 0.1, 0.01, 0.0]
+    path = pre.radius_path(problem, radii)
+    for radius, solution in zip(radii, path, strict=True):
+        alone = pre.solve(problem.with_radius(radius))
+        np.testing.assert_allclose(solution.delta, alone.delta, atol=1e-7)
+        assert solution.status.ok
