@@ -36,7 +36,9 @@ def run() -> None:
 
 
 @app.callback(invoke_without_command=True)
-def _main(show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def _main(
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
     if show_version:
         print(f"pre_convex {version('pre_convex')}")
         raise typer.Exit

@@ -8,6 +8,7 @@ from scipy.special import entr, xlog1py
 
 __all__ = [
     "Array",
+    "Index",
     "effective_sample_size",
     "exp",
     "exponentiate",
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 def exp(x: Array) -> Array:
@@ -51,7 +53,7 @@ def exponentiate(z: Array) -> tuple[float, float]:
 
 
 def log_sum_exp(z: Array) -> float:
-    """log Σ_j exp(z_j), without overflow; −inf for an empty sum.
+    """Log Σ_j exp(z_j), without overflow; −inf for an empty sum.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def log_sum_exp(z: Array) -> float:
 
 
 def log_normalise(z: Array) -> Array:
-    """z − log Σ exp(z): logarithms of weights that sum to one."""
+    """Z − log Σ exp(z): logarithms of weights that sum to one."""
     return z - log_sum_exp(z)
 
 

@@ -17,7 +17,7 @@ from enum import Enum
 import numpy as np
 
 from .arrays import frozen
-from .entropy import Array
+from .entropy import Array, Index
 from .errors import SolveError
 from .norms import Norm, get_norm
 from .passes import Rows, support
@@ -65,7 +65,7 @@ class Hull:
     radius: float
     lower: float
     direction: Array
-    index: Array
+    index: Index
     weights: Array
     passes: int
 
@@ -75,8 +75,11 @@ class Hull:
 
 
 def _nearest_euclidean(G: Array) -> tuple[Array, Array]:
-    """Weights μ and direction v of min ‖G'μ‖₂ over the simplex, by the least-distance problem of Lawson
-    and Hanson: a non-negative least-squares fit of (0, …, 0, 1) by the rows (G_j, 1)."""
+    """Weights μ and direction v of min ‖G'μ‖₂ over the simplex.
+
+    By the least-distance problem of Lawson and Hanson: a non-negative least-squares fit of (0, …, 0, 1) by the
+    rows (G_j, 1).
+    """
     from scipy.optimize import nnls  # a tenth of a second to import, and only outside the hull needed
 
     scale = np.abs(G).max() or 1.0
@@ -121,7 +124,7 @@ def _nearest(norm: Norm) -> Callable[[Array], tuple[Array, Array]]:
 
 
 def _unit(norm: Norm, v: Array) -> Array:
-    """v scaled to unit dual norm, zero when it is zero."""
+    """V scaled to unit dual norm, zero when it is zero."""
     size = norm.dual(v)
     return v / size if size > 0.0 else np.zeros_like(v)
 
@@ -171,7 +174,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
 
 
 def _distance(
-    rows: Rows, b: Array, norm: Norm, scale: float, index: Array, rtol: float, unit: Array | float = 1.0
+    rows: Rows, b: Array, norm: Norm, scale: float, index: Index, rtol: float, unit: Array | float = 1.0
 ) -> Hull:
     """Column generation for [HULL], in columns divided by ``unit``; INSIDE stands for no distance found."""
     nearest = _nearest(norm)
@@ -212,7 +215,7 @@ def _distance(
     )
 
 
-def _supporting_direction(rows: Rows, b: Array, index: Array, unit: Array) -> tuple[Array, int]:
+def _supporting_direction(rows: Rows, b: Array, index: Index, unit: Array) -> tuple[Array, int]:
     """Direction v with ⟨v, F_j − b⟩ ≤ 0 for all rows and < 0 for some; zero when b is in the interior.
 
     A linear program over few rows, min ⟨v, mean of F − b⟩ under those inequalities and −1 ≤ v ≤ 1, to which

@@ -40,7 +40,7 @@ class Gaussian:
 
 
 def log_likelihood(log_lik: Any, x: Array, name: str) -> Array:
-    """log l(x_i) for every row; zeros when no likelihood is given, which makes the problem KLIEP."""
+    """Log l(x_i) for every row; zeros when no likelihood is given, which makes the problem KLIEP."""
     if log_lik is None:
         return np.zeros(x.shape[0])
     values = log_lik(x) if callable(log_lik) else log_lik

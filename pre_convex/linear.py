@@ -9,7 +9,16 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from .entropy import Array
 
-__all__ = ["ColumnSpace", "column_space", "least_squares", "null_directions", "solve_psd", "square_root", "well_conditioned", "without_noise"]
+__all__ = [
+    "ColumnSpace",
+    "column_space",
+    "least_squares",
+    "null_directions",
+    "solve_psd",
+    "square_root",
+    "well_conditioned",
+    "without_noise",
+]
 
 #: below this share of the largest eigenvalue (columns scaled to unit variance) a direction counts as null
 RANK_TOLERANCE = 1e-14
@@ -73,7 +82,7 @@ def least_squares(B: Array, U: Array) -> Array:
     unit = np.where(unit > 0.0, unit, 1.0)
     factor = B / unit
     if len(factor) > factor.shape[1]:
-        factor = np.linalg.qr(factor, mode="r")
+        factor = np.asarray(np.linalg.qr(factor, mode="r"))
     _, singular, rotation = np.linalg.svd(factor, full_matrices=False)
     keep = singular > 100 * RANK_TOLERANCE * max(float(singular[0]), 1e-300)
     V = rotation[keep].T
@@ -89,9 +98,9 @@ def square_root(H: Array) -> Array:
 
 def well_conditioned(H: Array) -> bool:
     """Whether H, its columns scaled alike, is so far from singular that every direction counts."""
-    C, s = _unit_diagonal(H)
     if np.any(np.diag(H) <= 0.0):
         return False
+    C, _ = _unit_diagonal(H)
     try:
         return bool(np.diag(cho_factor(C, lower=True, check_finite=False)[0]).min() > 1e-3)
     except LinAlgError:

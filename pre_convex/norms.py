@@ -98,7 +98,7 @@ class Taxicab(Norm):
         excess = (np.cumsum(ordered) - radius) / np.arange(1, size.size + 1)
         above = np.flatnonzero(ordered > excess)  # empty where the radius is round-off of r
         level = excess[above[-1]] if above.size else ordered[0]
-        return np.sign(r) * np.maximum(size - level, 0.0)
+        return np.asarray(np.sign(r) * np.maximum(size - level, 0.0))
 
     def face(self, w: Array, scale: Array, radius: float) -> tuple[Array, Array] | None:
         """Coordinates of largest size, which move together; the others are free.

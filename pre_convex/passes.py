@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .entropy import Array, exp, exponentiate, log, log_sum_exp
+from .entropy import Array, Index, exp, exponentiate, log, log_sum_exp
 from .linear import without_noise
 
 __all__ = ["Rows", "Summary", "support", "tilt"]
@@ -82,7 +82,7 @@ class Rows:
             f = self.features[block]
             yield block, (f if self.origin is None else f - self.origin)
 
-    def take(self, index: Array | slice, log_share: Array | float = 0.0) -> Rows:
+    def take(self, index: Index | slice, log_share: Array | float = 0.0) -> Rows:
         """Some of the rows, in memory and relative to the origin; ``log_share`` is added to their weights."""
         features = np.ascontiguousarray(self.features[index], dtype=float)
         if self.origin is not None:
@@ -142,7 +142,7 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True, logits: Array | N
     return Summary(log_z, mean, None if scatter is None else without_noise(scatter / total, mean))
 
 
-def support(rows: Rows, directions: Array, count: int) -> tuple[Array, Array]:
+def support(rows: Rows, directions: Array, count: int) -> tuple[Array, Index]:
     """Support function of the hull: max_j ⟨v, F_j⟩ for each column v, and the rows that come closest to it.
 
     Parameters

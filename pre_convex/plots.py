@@ -68,7 +68,14 @@ def _plot_hull(axes: Any, demo: Demo) -> None:
     base = exp(problem.log_base)
     axes.fill(*pair[corners].T, facecolor="#f0f0f0", edgecolor=GREY, linewidth=1.0, zorder=0)
     axes.scatter(*pair.T, s=4 + 6e3 * base, color=BLUE, alpha=0.35, linewidths=0, label="q rows, area = base weight")
-    axes.plot(*(base @ pair), "o", color="white", markeredgecolor="black", markersize=9, label="mean under base weights")
+    axes.plot(
+        *(base @ pair),
+        "o",
+        color="white",
+        markeredgecolor="black",
+        markersize=9,
+        label="mean under base weights",
+    )
     axes.plot(*problem.target[:2], "*", color=ORANGE, markeredgecolor="black", markersize=15, label="target b")
     axes.set(
         title="The target is inside the hull of the q features,\nso a finite δ exists",

@@ -1,7 +1,7 @@
 """RatioProblem: the data of a posterior-ratio problem and the functions of [P] and [D] on it.
 
-    [P]    minimise over δ     ℓ_R(δ) = −⟨b,δ⟩ + log Σ_j exp(a_j + ⟨δ,F_j⟩) + R‖δ‖_*
-    [D]    maximise over μ     Σ_j −μ_j log μ_j + μ_j a_j      s.t. μ ≥ 0, Σμ = 1, ‖b − F'μ‖ ≤ R
+[P]    minimise over δ     ℓ_R(δ) = −⟨b,δ⟩ + log Σ_j exp(a_j + ⟨δ,F_j⟩) + R‖δ‖_*
+[D]    maximise over μ     Σ_j −μ_j log μ_j + μ_j a_j      s.t. μ ≥ 0, Σμ = 1, ‖b − F'μ‖ ≤ R
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class RatioProblem:
 
     target: Array
     features_q: Array
-    log_base: Array | None = None  # type: ignore[assignment]  # an array once __post_init__ has run
+    log_base: Array = None  # type: ignore[assignment]  # an array once __post_init__ has run
     radius: float = 0.0
     norm: float = 2
     feature_names: tuple[str, ...] = ()
@@ -78,10 +78,11 @@ class RatioProblem:
         b = as_vector(self.target, "target", None)
         if b.size != k:
             raise DataError(f"target: has {b.size} entries for {k} columns of features_q")
-        if self.log_base is None:
+        given: Any = self.log_base
+        if given is None:
             a = np.full(n, -log_sum_exp(np.zeros(n)))
         else:
-            a = log_normalise(as_vector(self.log_base, "log_base", n, log_weights=True))
+            a = log_normalise(as_vector(given, "log_base", n, log_weights=True))
         R = as_scalar(self.radius, "radius")
         if R < 0.0:
             raise DataError(f"radius: {R:g} is negative; 0 asks for exact moments, larger values relax them")
@@ -196,7 +197,7 @@ class RatioProblem:
 
     @property
     def residual_origin(self) -> Array:
-        """b relative to the origin of :attr:`rows`; all sums over rows are taken relative to it."""
+        """B relative to the origin of :attr:`rows`; all sums over rows are taken relative to it."""
         return self.target if self.rows.origin is None else self.target - self.rows.origin
 
     def tilt(self, delta: Any, *, covariance: bool = False) -> Summary:
@@ -220,7 +221,7 @@ class RatioProblem:
         return covariance
 
     def log_mu(self, delta: Any) -> Array:
-        """log μ_j(δ) of [LINK]."""
+        """Log μ_j(δ) of [LINK]."""
         logits = np.empty(self.n_q)
         summary = tilt(self.rows, as_vector(delta, "delta", self.k), covariance=False, logits=logits)
         return logits - summary.log_z
@@ -230,7 +231,7 @@ class RatioProblem:
         return negative_kl(as_vector(mu, "mu", self.n_q), self.log_base)
 
     def moment(self, mu: Any) -> Array:
-        """b − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
+        """B − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
         mu = as_vector(mu, "mu", self.n_q)
         total = np.zeros(self.k)
         for block, f in self.rows.blocks():

@@ -18,7 +18,7 @@ tightly.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -36,19 +36,14 @@ if TYPE_CHECKING:
 __all__ = ["BallPenalty", "Certificate", "Penalty", "Solution", "Status", "certificate"]
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """What is known about an answer, as a sentence to act on."""
 
     OPTIMAL = "Optimal: the duality gap proves the answer to the requested tolerance."
     INACCURATE = "Inaccurate: a solution exists, but the gap is larger than the tolerance; try solver='newton'."
-    BOUNDARY = (
-        "On the boundary: optimal weights exist, but delta runs to infinity; any larger radius has a solution."
-    )
+    BOUNDARY = "On the boundary: optimal weights exist, but delta runs to infinity; any larger radius has a solution."
     INFEASIBLE = "Infeasible: the target is further from the hull than the radius; see the minimal radius."
     FAILED = "Failed: the solver returned no usable numbers; try another solver."
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def ok(self) -> bool:

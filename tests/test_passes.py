@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,7 +36,7 @@ def test_a_pass_is_the_plain_formula(n):
 def test_summaries_are_a_commutative_monoid(sizes, order, seed):
     F, a, delta = data(sum(sizes), 2, seed)
     edges = np.cumsum([0, *sizes])
-    parts = [tilt(Rows(F[i:j], a[i:j]), delta) for i, j in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [tilt(Rows(F[i:j], a[i:j]), delta) for i, j in itertools.pairwise(edges)]
     parts = [parts[i] for i in order if i < len(parts)]
     merged = Summary(-np.inf, np.zeros(2), np.zeros((2, 2)))  # the neutral element
     for part in parts:

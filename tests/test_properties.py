@@ -1,5 +1,7 @@
 """Metamorphic properties of problem, certificate and Newton engine."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,7 +85,7 @@ def test_the_divergence_is_non_negative_and_falls_with_the_radius(seed, norm):
     problem, _ = planted(n=60, k=3, seed=seed, norm=norm)
     divergences = [-s.primal_value for s in pre.radius_path(problem.with_radius(0.0, norm), [0, 0.01, 0.1, 0.5, 3])]
     assert all(d >= -1e-14 for d in divergences)
-    assert all(b <= a + 1e-12 for a, b in zip(divergences, divergences[1:], strict=False))
+    assert all(b <= a + 1e-12 for a, b in itertools.pairwise(divergences))
 
 
 @given(seeds, norms, st.floats(0.0, 1.0))

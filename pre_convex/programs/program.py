@@ -10,7 +10,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..entropy import Array
+from ..entropy import Array, Index
 from ..errors import DataError
 from ..problem import RatioProblem
 
@@ -39,7 +39,7 @@ class Program:
         return re.sub(r"\+ -\((.*?)\)", r"- \1", text)
 
 
-def alive(problem: RatioProblem) -> Array:
+def alive(problem: RatioProblem) -> Index:
     """Numbers of the rows with positive base weight; the others carry no weight in any solution."""
     return np.flatnonzero(problem.log_base > -np.inf)
 

@@ -34,9 +34,7 @@ class StepProgram:
     penalty, constraints : callables of a cvxpy expression, optional
     """
 
-    def __init__(
-        self, problem: RatioProblem, scale: Array, penalty: Any = None, constraints: Any = None
-    ) -> None:
+    def __init__(self, problem: RatioProblem, scale: Array, penalty: Any = None, constraints: Any = None) -> None:
         k = problem.k
         self.scale = scale
         self._penalty, self._constraints = penalty, constraints
@@ -63,9 +61,7 @@ class StepProgram:
             warnings.simplefilter("ignore")  # of inaccuracy: it is in the tolerance that is returned
             for tol in STEP_TOLERANCES:
                 try:
-                    self.cvxpy.solve(
-                        solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol, max_iter=200
-                    )
+                    self.cvxpy.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol, max_iter=200)
                 except cp.SolverError as error:
                     failure = str(error)
                     continue

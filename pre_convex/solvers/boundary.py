@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..entropy import exp, log_sum_exp
+from ..entropy import Array, exp, log_sum_exp
 from ..feasibility import Hull, Position, minimal_radius
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status
@@ -23,7 +23,7 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     Newton converges; δ = δ_face + t v, with v supporting the face, comes as close to the optimum as t is large.
     """
     index = np.flatnonzero(problem.log_base > -np.inf)
-    normals = []
+    normals: list[Array] = []
     face, here, found = problem, hull, None
     # b may miss the face by round-off; the nearest point of the hull does not
     solid = hull.weights > 1e-13
@@ -73,7 +73,7 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     return replace(solution, delta=delta, mu=mu, status=Status.BOUNDARY, certificate=proof, hull=hull)
 
 
-def _heights(problem: RatioProblem, v: np.ndarray) -> np.ndarray:
+def _heights(problem: RatioProblem, v: Array) -> Array:
     """⟨v, F_j⟩ of the rows that carry weight, relative to the origin."""
     features = problem.rows.take(np.flatnonzero(problem.log_base > -np.inf)).features
     return np.asarray(features @ v)

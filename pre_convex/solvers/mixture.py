@@ -34,7 +34,10 @@ def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
     for reach in (0.3, 0.1, 0.03, 0.01, 0.001):
         share = size / (reach * spread)
         beyond = RatioProblem(
-            problem.target + r * (1.0 - share) / share, problem.features_q, problem.log_base, norm=problem.norm
+            problem.target + r * (1.0 - share) / share,
+            problem.features_q,
+            problem.log_base,
+            norm=problem.norm,
         )
         try:
             other = minimal_radius(beyond)

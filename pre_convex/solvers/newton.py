@@ -308,7 +308,7 @@ def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start
     T = space.basis
     features = (rows.take(slice(None)).features - space.centre) @ T
     inner = RatioProblem((b - space.centre) @ T, features, problem.log_base)
-    z = None if start is None else np.linalg.lstsq(T, start, rcond=None)[0]
+    z = None if start is None else np.asarray(np.linalg.lstsq(T, start, rcond=None)[0], dtype=float)
     found = newton(inner, penalty, tol=tol, start=z)
     delta = T @ found.delta
     delta -= space.null @ (space.null.T @ delta)

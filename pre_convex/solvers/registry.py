@@ -83,7 +83,10 @@ def _installed_cone_solvers() -> tuple[str, ...]:
         for name, interface in SOLVER_MAP_CONIC.items()
         if name not in _INDIRECT and interface.is_installed() and ExpCone in interface.SUPPORTED_CONSTRAINTS
     ]
-    return (*(name for name in CONE_SOLVERS if name in able), *(name for name in able if name not in CONE_SOLVERS))
+    return (
+        *(name for name in CONE_SOLVERS if name in able),
+        *(name for name in able if name not in CONE_SOLVERS),
+    )
 
 
 def installed_solvers() -> tuple[str, ...]:

@@ -128,9 +128,7 @@ def _cone(
     """Answer of a cone solver, polished if asked for."""
     from .cone import cone
 
-    answer = cone(
-        problem, entry, formulation, penalty=penalty, constraints=constraints, tol=tol, verbose=verbose
-    )
+    answer = cone(problem, entry, formulation, penalty=penalty, constraints=constraints, tol=tol, verbose=verbose)
     facts: dict[str, Any] = {
         "iterations": answer.iterations,
         "claim": answer.claim,
