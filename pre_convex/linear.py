@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .entropy import Array
 
@@ -14,6 +15,7 @@ __all__ = [
     "column_space",
     "least_squares",
     "null_directions",
+    "shrinkage",
     "solve_psd",
     "square_root",
     "well_conditioned",
@@ -26,15 +28,15 @@ RANK_TOLERANCE = 1e-14
 
 def _unit_diagonal(H: Array) -> tuple[Array, Array]:
     """(C, s) with H = diag(s) C diag(s) and ones on the diagonal of C, so that scaling costs no digits."""
-    s = np.sqrt(np.maximum(np.diag(H), 0.0))
-    s = np.where(s > 0.0, s, 1.0)
-    return H / np.outer(s, s), s
+    s = np.sqrt(np.maximum(H.diagonal(), 0.0))
+    s[s == 0.0] = 1.0
+    return H / s / s[:, None], s
 
 
 def without_noise(H: Array, mean: Array) -> Array:
     """H with zeros where a variance is only round-off of the column's mean, as in a constant column."""
-    noise = np.sqrt(np.maximum(np.diag(H), 0.0)) <= 1e-14 * np.abs(mean)
-    if np.any(noise):
+    noise = H.diagonal() <= (1e-14 * mean) ** 2
+    if noise.any():
         H = H.copy()
         H[noise, :] = H[:, noise] = 0.0
     return H
@@ -50,12 +52,9 @@ def solve_psd(H: Array, rhs: Array) -> Array:
     """
     C, s = _unit_diagonal(H)
     scaled = (rhs.T / s).T
-    try:
-        factor = cho_factor(C, lower=True, check_finite=False)
-        if np.diag(factor[0]).min() ** 2 > 100 * RANK_TOLERANCE * len(C):
-            return np.asarray((cho_solve(factor, scaled, check_finite=False).T / s).T)
-    except LinAlgError:
-        pass
+    factor, info = dpotrf(C, lower=1)  # LAPACK itself: the checks around it cost more than the work at small k
+    if info == 0 and factor.diagonal().min() ** 2 > 100 * RANK_TOLERANCE * len(C):
+        return np.asarray((dpotrs(factor, scaled, lower=1)[0].T / s).T)
     values, vectors = eigh(C)
     keep = values > RANK_TOLERANCE * len(C) * max(values[-1], 1.0)
     basis = vectors[:, keep]
@@ -98,13 +97,19 @@ def square_root(H: Array) -> Array:
 
 def well_conditioned(H: Array) -> bool:
     """Whether H, its columns scaled alike, is so far from singular that every direction counts."""
-    if np.any(np.diag(H) <= 0.0):
+    if np.any(H.diagonal() <= 0.0):
         return False
-    C, _ = _unit_diagonal(H)
-    try:
-        return bool(np.diag(cho_factor(C, lower=True, check_finite=False)[0]).min() > 1e-3)
-    except LinAlgError:
-        return False
+    factor, info = dpotrf(_unit_diagonal(H)[0], lower=1)
+    return bool(info == 0 and factor.diagonal().min() > 1e-3)
+
+
+def shrinkage(H: Array, base: Array) -> float:
+    """Smallest ratio of the pivots of H to those of ``base``; tiny where H has lost a direction that base has."""
+    factor, info = dpotrf(H, lower=1)
+    reference, base_info = dpotrf(base, lower=1)
+    if info != 0 or base_info != 0:
+        return 0.0
+    return float(((factor.diagonal() / reference.diagonal()) ** 2).min())
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..entropy import Array, effective_sample_size, exp, log
 from ..errors import SolveError
-from ..linear import ColumnSpace, column_space, well_conditioned
+from ..linear import ColumnSpace, column_space, shrinkage, well_conditioned
 from ..passes import Rows, Summary, support, tilt
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Certificate, certificate
@@ -27,11 +27,22 @@ FEWEST, FEWEST_PER_FEATURE, MOST, ONE_IN = 10_000, 500, 200_000, 20
 #: largest change of the log-weights (standard deviation under μ) in one step
 LONGEST_STEP = 4.0
 ITERATIONS = 200
+#: more rows than this are first tried with a lift on about half as many
+LIFTED = 2_000
+#: squared decrement below which gradients are enough and the curvature is kept up to date by secants
+NEAR = 0.5
+#: squared decrement to reach on few rows, as a multiple of tol²
+SHARP = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Where Newton stopped: δ, the weights and the certificate there, and what it took."""
+    """Where Newton stopped: δ, the weights and the certificate there, and what it took.
+
+    ``collapsed`` says that the curvature left at δ, in the direction that lost most of it since δ = 0, is no larger
+    than the decrement: both go to zero together on a sequence that runs away, as it does with R = 0 when the target
+    is on the hull's boundary.
+    """
 
     delta: Array
     log_mu: Array
@@ -39,6 +50,7 @@ class Outcome:
     iterations: int
     passes: int
     free_directions: int = 0
+    collapsed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +68,11 @@ class _Point:
 
 
 class _Descent:
-    """Damped Newton on some rows, with their own curvature or with one that is given and learns."""
+    """Damped Newton on some rows.
+
+    Far from the solution every pass brings the covariance of the rows; close to it, and throughout when a
+    curvature is given, passes bring gradients only and the curvature learns from them.
+    """
 
     def __init__(self, rows: Rows, target: Array, penalty: StepPenalty, curvature: Array | None = None) -> None:
         self.rows, self.target, self.penalty = rows, target, penalty
@@ -70,26 +86,33 @@ class _Descent:
         self._spread: Array | None = None
 
     def at(self, delta: Array) -> _Point:
-        """A pass at δ."""
+        """A pass at δ, with the covariance where the last one may no longer do."""
         self.passes += 1
         self.latest = delta
-        summary = tilt(self.rows, delta, covariance=self.exact, logits=self.logits)
+        covariance = self.exact and self.decrement > NEAR
+        summary = tilt(self.rows, delta, covariance=covariance, logits=self.logits)
         return _Point(delta, summary, float(summary.log_z - self.target @ delta), self.penalty.value(delta))
 
     def run(self, point: _Point, aim: float, limit: int = ITERATIONS) -> _Point:
         """Step until the squared Newton decrement is at most ``aim``, or no step helps."""
         last, noisy, damping = np.inf, False, 0.0
         while True:
-            H = self.curvature = point.summary.covariance if self.exact else self.curvature
-            assert H is not None  # exact passes bring it, and otherwise it was given
+            fresh = point.summary.covariance is not None
+            H = self.curvature = point.summary.covariance if fresh else self.curvature
+            assert H is not None  # the first pass brings it, and otherwise it was given
             gradient = point.summary.mean - self.target
             d = self._step(point, gradient, H, damping)
             self.decrement = np.inf if d is None else self._decrement(point, d, gradient, H)
             if self.verbose:
                 print(f"pass {self.passes:3d}  value {point.value:+.12f}  decrement {self.decrement:.1e}")
-            stalled = self.decrement > 0.25 * last and (noisy or not self.exact)
-            if self.decrement <= aim or stalled or self.iterations >= limit or self._runs_away(point):
+            if self.decrement <= aim or self.iterations >= limit or self._runs_away(point):
                 return point
+            if self.decrement > 0.25 * last and (noisy or not fresh):
+                if fresh or not self.exact:
+                    return point
+                self.decrement = np.inf  # ask for the covariance of this point, once
+                point, last = self.at(point.delta), np.inf
+                continue
             moved = None if d is None else self._search(point, d, gradient)
             if moved is None:  # the quadratic model is no help where the weights have collapsed: damp it
                 damping = max(100.0 * damping, 1e-8)
@@ -101,7 +124,7 @@ class _Descent:
             last = self.decrement
             # where values only differ by round-off, a step has to shrink the decrement to count
             noisy = point.value - moved.value <= self._noise(point)
-            if not self.exact:
+            if moved.summary.covariance is None:
                 self.curvature = _secant(H, moved.delta - point.delta, moved.summary.mean - point.summary.mean)
             point = moved
 
@@ -207,8 +230,8 @@ def newton(
     problem : RatioProblem
     penalty : StepPenalty
     tol : float
-        Certified gap, relative to 1 + |value|. On few rows, where one more step is cheap, the squared Newton
-        decrement is brought down to tol², which makes δ itself accurate.
+        Certified gap, relative to 1 + |value|. On few rows, where one more step is cheap, the Newton decrement is
+        brought down to tol/100, which makes δ itself accurate.
     start : array of shape (k,), optional
         Where to start, such as the answer of a cone solver.
     verbose : bool
@@ -218,50 +241,85 @@ def newton(
     n = rows.shape[0]
     size = max(FEWEST, FEWEST_PER_FEATURE * k, min(n // ONE_IN, MOST))
     plain, weighted = _subset(rows, size) if n > 4 * size else (None, None)
+    zero = penalty.start(k)
+    delta = zero if start is None else start
+    descent = _Descent(weighted or rows, b, penalty)
+    descent.verbose = verbose and weighted is None
+    point = descent.at(delta)
     null = np.zeros((k, 0))
-    probe = tilt(weighted or rows, np.zeros(k)).covariance
-    if probe is None or not well_conditioned(probe):
+    base = _covariance(point)
+    if not well_conditioned(base):
         space = _column_space(problem, plain)
         null = _free(space, b)
         if isinstance(penalty, NoPenalty) and (space.null.size or space.condition > 1e5):
             return _in_coordinates(problem, space, tol, start)
-    zero = penalty.start(k)
-    delta = zero if start is None else start
-    curvature = None
     if weighted is not None:
-        # a tenth of the subset, then the subset, each no further than its own sampling error
-        for part in (weighted.take(slice(None, None, 10)), weighted):
-            first = _Descent(part, b, penalty)
-            found = first.run(first.at(delta), aim=0.01 * k / part.shape[0], limit=40)
-            reached = first.decrement <= 1.0  # its hull may miss the target where all rows reach it
-            delta, curvature = (found.delta, first.curvature) if reached else (zero, None)
-    descent = _Descent(rows, b, penalty, curvature)
-    descent.verbose = verbose
-    point = descent.at(delta)
+        delta, curvature = _solve_subset(weighted, b, penalty, delta)
+        descent = _Descent(rows, b, penalty, curvature)
+        descent.verbose = verbose
+        point = descent.at(delta)
     if np.any(delta) and not np.any(zero) and not point.value <= penalty.value(zero):
         point = descent.at(zero)  # ℓ(0) = 0: the start was worse than none
     subset = None if descent.exact else plain
-    aim = tol**2 if subset is None else tol * size / n
+    aim = SHARP * tol**2 if subset is None else tol * size / n
     while True:
         point = descent.run(point, aim)
-        proof = certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=subset)
+        proof = _certify(problem, point, penalty, subset, tol)
         if proof.proves(tol) or subset is None:
             break
         if descent.decrement <= aim and aim > 1e-20:
             aim *= 1e-2
         else:  # the subset is a poor picture of all rows: go on with the curvature of every row
-            subset, descent.exact = None, True
-            point, aim = descent.at(point.delta), tol**2
+            subset, descent.exact, descent.decrement = None, True, np.inf
+            point, aim = descent.at(point.delta), SHARP * tol**2
     if null.shape[1] and proof.proves(tol):
         shorter = descent.at(penalty.shorten(point.delta, null))
-        again = certificate(problem, shorter.delta, penalty=penalty, summary=shorter.summary, rows=subset)
+        again = _certify(problem, shorter, penalty, subset, tol)
         if again.proves(tol) and np.linalg.norm(shorter.delta) < np.linalg.norm(point.delta):
             point, proof = shorter, again
     if descent.latest is not point.delta:
         descent.at(point.delta)
     log_mu = descent.logits
     log_mu -= point.summary.log_z
-    return Outcome(point.delta, log_mu, proof, descent.iterations, descent.passes, null.shape[1])
+    collapsed = False
+    if isinstance(penalty, NoPenalty) and descent.curvature is not None:
+        if start is not None:
+            base = _covariance(_Descent(weighted or rows, b, penalty).at(np.zeros(k)))
+        collapsed = shrinkage(descent.curvature, base) <= max(1e4 * descent.decrement, 1e-14)
+    return Outcome(point.delta, log_mu, proof, descent.iterations, descent.passes, null.shape[1], collapsed)
+
+
+def _covariance(point: _Point) -> Array:
+    """The covariance of a pass that was asked for it."""
+    assert point.summary.covariance is not None  # the first pass of an exact descent brings it
+    return point.summary.covariance
+
+
+def _solve_subset(weighted: Rows, b: Array, penalty: StepPenalty, delta: Array) -> tuple[Array, Array | None]:
+    """(δ, curvature) of a tenth of the subset and then of the subset, each no further than its sampling error.
+
+    The curvature is ``None`` when the subset's hull misses the target, which all rows may still reach.
+    """
+    start, curvature = delta, None
+    for part in (weighted.take(slice(None, None, 10)), weighted):
+        descent = _Descent(part, b, penalty)
+        found = descent.run(descent.at(delta), aim=0.01 * delta.size / part.shape[0], limit=40)
+        reached = descent.decrement <= 1.0
+        delta, curvature = (found.delta, descent.curvature) if reached else (start, None)
+    return delta, curvature
+
+
+def _certify(
+    problem: RatioProblem, point: _Point, penalty: StepPenalty, subset: Rows | None, tol: float
+) -> Certificate:
+    """Certificate by lifting on the subset; without one, on a share of the rows and, if that fails, on all."""
+    n = problem.n_q
+    if subset is None and n > LIFTED:
+        some = problem.rows.take(slice(None, None, n // (LIFTED // 2)))
+        proof = certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=some)
+        if proof.proves(tol):
+            return proof
+    return certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=subset)
 
 
 def _column_space(problem: RatioProblem, subset: Rows | None) -> ColumnSpace:

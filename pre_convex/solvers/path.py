@@ -9,7 +9,7 @@ from typing import Any
 from ..problem import RatioProblem
 from ..solution import Solution
 from .newton import newton
-from .solve import _conclude, _solution
+from .solve import as_solution, conclude
 from .steps import make_penalty
 
 __all__ = ["radius_path"]
@@ -41,7 +41,13 @@ def radius_path(
         found = newton(step, make_penalty(step, penalty, constraints), tol=tol, start=start)
         seconds = time.perf_counter() - started
         user = penalty is not None or constraints is not None
-        solution = _conclude(step, _solution(found, "newton", "primal", solve_time=seconds), user, tol)
+        solution = conclude(
+            step,
+            as_solution(found, "newton", "primal", solve_time=seconds),
+            tol,
+            user=user,
+            collapsed=found.collapsed,
+        )
         solutions.append(solution)
         start = found.delta if solution.status.ok else None
     return solutions

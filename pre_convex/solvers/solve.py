@@ -20,7 +20,7 @@ from .newton import Outcome, newton
 from .registry import ConeSolver, find_solver
 from .steps import StepPenalty, make_penalty
 
-__all__ = ["solve"]
+__all__ = ["as_solution", "conclude", "solve"]
 
 
 def solve(
@@ -90,16 +90,16 @@ def solve(
     if entry is None:
         found = newton(problem, terms, tol=tol, verbose=verbose)
         seconds = time.perf_counter() - started
-        solution = _solution(found, "newton", formulation, solve_time=seconds)
+        solution, collapsed = as_solution(found, "newton", formulation, solve_time=seconds), found.collapsed
     else:
-        solution = _cone(problem, entry, formulation, terms, penalty, constraints, tol, polish, verbose)
-    solution = _conclude(problem, solution, user, tol)
+        solution, collapsed = _cone(problem, entry, formulation, terms, penalty, constraints, tol, polish, verbose)
+    solution = conclude(problem, solution, tol, user=user, collapsed=collapsed)
     if check and not solution.status.ok:
         raise _error(problem, solution)
     return solution
 
 
-def _solution(found: Outcome, solver: str, formulation: str, **facts: Any) -> Solution:
+def as_solution(found: Outcome, solver: str, formulation: str, **facts: Any) -> Solution:
     """A Solution from where Newton stopped; its status is decided later."""
     return Solution(
         delta=found.delta,
@@ -124,8 +124,8 @@ def _cone(
     tol: float,
     polish: bool,
     verbose: bool,
-) -> Solution:
-    """Answer of a cone solver, polished if asked for."""
+) -> tuple[Solution, bool]:
+    """Answer of a cone solver, polished if asked for, and whether it may be one of a sequence that runs away."""
     from .cone import cone
 
     answer = cone(problem, entry, formulation, penalty=penalty, constraints=constraints, tol=tol, verbose=verbose)
@@ -137,9 +137,8 @@ def _cone(
     }
     started = time.perf_counter()
     if answer.delta is None or answer.mu is None:
-        nothing = np.full(problem.k, np.nan)
-        return Solution(
-            delta=nothing,
+        nothing = Solution(
+            delta=np.full(problem.k, np.nan),
             mu=np.full(problem.n_q, np.nan),
             status=Status.FAILED,
             certificate=Certificate(np.inf, -np.inf, np.inf, np.inf, np.inf, np.nan, np.nan),
@@ -148,13 +147,15 @@ def _cone(
             solve_time=answer.solve_time,
             **facts,
         )
+        return nothing, False
     raw = certificate(problem, answer.delta, answer.mu, penalty=terms)
     if polish:
         found = newton(problem, terms, tol=tol, start=answer.delta)
         seconds = answer.solve_time + time.perf_counter() - started
-        return _solution(found, entry.name, formulation, raw=raw, solve_time=seconds, **facts)
+        solution = as_solution(found, entry.name, formulation, raw=raw, solve_time=seconds, **facts)
+        return solution, found.collapsed
     seconds = answer.solve_time + time.perf_counter() - started
-    return Solution(
+    unpolished = Solution(
         delta=answer.delta,
         mu=answer.mu,
         status=Status.INACCURATE,
@@ -165,11 +166,19 @@ def _cone(
         solve_time=seconds,
         **facts,
     )
+    return unpolished, True
 
 
-def _conclude(problem: RatioProblem, solution: Solution, user: bool, tol: float) -> Solution:
-    """The status that the certificate allows; where it proves nothing, the hull says why."""
-    if solution.certificate.proves(tol):
+def conclude(
+    problem: RatioProblem, solution: Solution, tol: float, *, user: bool = False, collapsed: bool = False
+) -> Solution:
+    """The status that the certificate allows; where it proves nothing, the hull says why.
+
+    A point far out on a sequence that runs away is as good as optimal and is proven to be so. Where it has left
+    almost no curvature, the hull decides whether an optimum exists at all.
+    """
+    proven = solution.certificate.proves(tol)
+    if proven and (user or problem.radius > 0.0 or not collapsed):
         return replace(solution, status=Status.OPTIMAL)
     status = solution.status
     if user:
@@ -179,6 +188,10 @@ def _conclude(problem: RatioProblem, solution: Solution, user: bool, tol: float)
     slack = 1e-9 * max(hull.radius, problem.radius)
     if hull.radius > problem.radius + slack:
         return replace(solution, status=Status.INFEASIBLE, hull=hull)
+    if problem.radius == 0.0 and hull.position is Position.BOUNDARY:
+        return solve_on_boundary(problem, hull, solution, tol)
+    if proven:
+        return replace(solution, status=Status.OPTIMAL)
     if np.all(np.isfinite(solution.mu)):
         gap = solution.primal_value - mixed_bound(problem, solution.mu, hull)
         if gap < solution.gap:
@@ -186,8 +199,6 @@ def _conclude(problem: RatioProblem, solution: Solution, user: bool, tol: float)
             solution = replace(solution, certificate=proof)
         if solution.certificate.proves(tol):
             return replace(solution, status=Status.OPTIMAL, hull=hull)
-    if problem.radius == 0.0 and hull.position is Position.BOUNDARY:
-        return solve_on_boundary(problem, hull, solution, tol)
     if problem.radius > 0.0 and hull.radius >= problem.radius - slack:
         status = Status.BOUNDARY
     return replace(solution, status=status, hull=hull)
