@@ -1,0 +1,81 @@
+"""What README and docs say is what happens."""
+
+import contextlib
+import csv
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+
+
+def test_every_python_block_of_the_readme_runs_and_prints_what_it_shows():
+    blocks = BLOCK.findall(README)
+    scope = {}
+    ran = compared = 0
+    for (language, code), (following, expected) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
+        if language != "python":
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "README.md", "exec"), scope)
+        ran += 1
+        if following == "" and expected:
+            assert printed.getvalue() == expected
+            compared += 1
+    assert ran >= 3
+    assert compared >= 2
+
+
+def test_relative_links_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_commands_in_the_docs_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"):
+        for target in re.findall(r"`?\bmake ([a-z-]+)\b", page.read_text(encoding="utf-8")):
+            assert re.search(rf"^{target}:", makefile, re.M), f"{page.name} names make {target}"
+
+
+def table():
+    with (ROOT / "benchmarks" / "results" / "newton.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("page", ["README.md", "benchmarks/README.md"])
+def test_quoted_figures_are_the_stored_ones(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for row in table():
+        assert f"| {row['work']} | {row['ratio']} {row['unit']} |" in text
+
+
+def test_the_stored_benchmark_has_a_command_that_runs():
+    command = [sys.executable, ROOT / "benchmarks" / "newton.py", "--rows", "45000", "--repeats", "1"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert len(result.stdout.splitlines()) == len(table())
+
+
+def test_citation_is_valid():
+    yaml = pytest.importorskip("yaml")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["preferred-citation"]["title"] == "Posterior Ratio Estimation of Latent Variables"
+    assert citation["license"] == "Apache-2.0"
+
+
+def test_the_repository_names_no_registry_and_no_machine_path():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if tracked.returncode != 0:
+        pytest.skip("not a git checkout")
+    words = re.compile("|".join(["pypi" + r"\.org", "file" + "://", "/work" + "/", "/ro" + "ot/", "npmjs"]))
+    for name in tracked.stdout.splitlines():
+        content = (ROOT / name).read_bytes()
+        assert not words.search(content.decode("utf-8", errors="ignore")), name
