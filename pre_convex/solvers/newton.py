@@ -30,7 +30,7 @@ ITERATIONS = 200
 #: more rows than this are first tried with a lift on about half as many
 LIFTED = 2_000
 #: squared decrement below which gradients are enough and the curvature is kept up to date by secants
-NEAR = 1.0
+NEAR = 0.5
 #: squared decrement to reach on few rows, as a multiple of tol²
 SHARP = 1e-4
 
