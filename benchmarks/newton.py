@@ -97,6 +97,16 @@ def run(n: int, repeats: int) -> list[dict[str, object]]:
     return rows
 
 
+def quote(rows: list[dict[str, object]]) -> None:
+    """Put the table between the marks in README.md and benchmarks/README.md."""
+    lines = ["| work | measured | aim |", "|---|---|---|"]
+    lines += [f"| {row['work']} | {row['ratio']} {row['unit']} | {row['target']} |" for row in rows]
+    for page in (RESULTS.parents[2] / "README.md", RESULTS.parents[1] / "README.md"):
+        text = page.read_text(encoding="utf-8")
+        start, end = text.index("<!-- speed -->"), text.index("<!-- /speed -->")
+        page.write_text(text[:start] + "<!-- speed -->\n" + "\n".join(lines) + "\n" + text[end:], encoding="utf-8")
+
+
 def cpu() -> str:
     """Model name of the processor."""
     try:
@@ -110,7 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--store", action="store_true", help=f"write {RESULTS.relative_to(RESULTS.parents[2])}")
+    parser.add_argument("--store", action="store_true", help="write the results file and the tables that quote it")
     arguments = parser.parse_args()
     rows = run(arguments.rows, arguments.repeats)
     if arguments.store:
@@ -122,7 +132,8 @@ def main() -> None:
             writer = csv.DictWriter(file, [*rows[0], *facts])
             writer.writeheader()
             writer.writerows({**row, **facts} for row in rows)
-        print(f"written: {RESULTS}", file=sys.stderr)
+        quote(rows)
+        print(f"written: {RESULTS} and the tables that quote it", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -59,8 +59,8 @@ class SolveError(PreConvexError):
 class BoundaryError(SolveError):
     """The target lies on the boundary of the hull: optimal weights exist, an optimal finite δ does not.
 
-    ``solution.mu`` and ``solution.dual_value`` are optimal, ``solution.delta`` is a point of a minimising
-    sequence and ``solution.hull.direction`` the direction in which that sequence runs away.
+    ``solution.mu`` are feasible weights, optimal up to ``solution.gap``; ``solution.delta`` is a point of a sequence
+    that runs away along ``solution.hull.direction``.
     """
 
 

@@ -17,6 +17,7 @@ from enum import Enum
 import numpy as np
 
 from .arrays import frozen
+from .coordinates import coordinates
 from .entropy import Array, Index
 from .errors import SolveError
 from .norms import Norm, get_norm
@@ -84,7 +85,10 @@ def _nearest_euclidean(G: Array) -> tuple[Array, Array]:
 
     scale = np.abs(G).max() or 1.0
     E = np.vstack([G.T / scale, np.ones(len(G))])
-    x, _ = nnls(E, np.append(np.zeros(G.shape[1]), 1.0), maxiter=100 * len(G))
+    try:
+        x, _ = nnls(E, np.append(np.zeros(G.shape[1]), 1.0), maxiter=100 * len(G))
+    except RuntimeError as error:
+        raise SolveError(f"distance to the hull: {error}") from error
     mu = x / x.sum()
     r = mu @ G
     length = float(np.linalg.norm(r))
@@ -153,46 +157,54 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     corners = [eye, -eye] if hint is None or not np.any(hint) else [eye, -eye, hint[:, None]]
     tops, index = support(rows, np.concatenate(corners, axis=1), 2 if hint is None else 8)
     ranges = tops[: problem.k] + tops[problem.k : 2 * problem.k]
-    hull = _distance(rows, b, norm, norm(ranges), index, rtol)
+    hull = _distance(rows, b, norm, norm(ranges), index, rtol, eye)
     if hull.position is Position.OUTSIDE and hull.radius - hull.lower <= 10 * rtol * hull.radius:
         return hull
-    # columns of very different size hide a distance in the small ones: look again with ranges made equal
-    unit = np.where(ranges > 0.0, ranges, 1.0)
-    scaled = _distance(rows, b, get_norm(2), 1.0, index, rtol, unit)
-    passes = hull.passes + scaled.passes
-    if scaled.position is Position.OUTSIDE:
-        v = _unit(norm, scaled.direction)
-        lower = float(v @ b - support(rows, v[:, None], 1)[0][0])
-        if hull.lower >= lower:
-            lower, v = hull.lower, hull.direction
-        nearest = min((hull, scaled), key=lambda h: norm(b - h.weights @ rows.take(h.index).features))
-        radius = norm(b - nearest.weights @ rows.take(nearest.index).features)
-        return Hull(Position.OUTSIDE, radius, lower, v, nearest.index, nearest.weights, passes + 1)
-    v, more = _supporting_direction(rows, b, np.union1d(index, scaled.index), unit)
+    # columns of very different size, or nearly collinear ones, hide a distance: look in coordinates of equal spread,
+    # and first for the part of the target that no combination of rows has
+    space = coordinates(rows, rows.take(slice(None, None, rows.shape[0] // 5000)) if rows.shape[0] > 10_000 else None)
+    off = space.off_plane(b)
+    scaled = _distance(rows, b, get_norm(2), 1.0, index, rtol, space.basis) if space.basis.size else hull
+    passes = hull.passes + scaled.passes + 1
+    candidates = [hull.direction, scaled.direction, space.null @ off]
+    directions = np.column_stack([_unit(norm, v) for v in candidates])
+    values = directions.T @ b - support(rows, directions, 1)[0]
+    best = int(np.argmax(values))
+    round_off = 1e-14 * float(np.abs(directions[:, best]) @ (np.abs(b) + np.abs(ranges)))
+    nearest = min((hull, scaled), key=lambda h: norm(_residual(rows, b, h)))
+    distance = norm(_residual(rows, b, nearest))
+    if values[best] > round_off and distance > 0.0:
+        v = directions[:, best]
+        return Hull(Position.OUTSIDE, distance, float(values[best]), v, nearest.index, nearest.weights, passes)
+    v, more = _supporting_direction(rows, b, np.union1d(index, scaled.index), space.basis)
     position = Position.BOUNDARY if np.any(v) else Position.INSIDE
     return Hull(position, 0.0, 0.0, _unit(norm, v), scaled.index, scaled.weights, passes + more)
 
 
-def _distance(
-    rows: Rows, b: Array, norm: Norm, scale: float, index: Index, rtol: float, unit: Array | float = 1.0
-) -> Hull:
-    """Column generation for [HULL], in columns divided by ``unit``; INSIDE stands for no distance found."""
+def _residual(rows: Rows, b: Array, hull: Hull) -> Array:
+    """B − F'μ at the weights of a hull, relative to the origin of the rows."""
+    return np.asarray(b - hull.weights @ rows.take(hull.index).features)
+
+
+def _distance(rows: Rows, b: Array, norm: Norm, scale: float, index: Index, rtol: float, basis: Array) -> Hull:
+    """Column generation for [HULL] in the coordinates (F − b) · basis; INSIDE stands for no distance found."""
     nearest = _nearest(norm)
-    zero = ON_HULL * scale + 1e-13 * norm(np.abs(b) / unit)
+    zero = ON_HULL * scale + 1e-13 * norm(np.abs(b) @ np.abs(basis))
     passes, best_lower, best_direction = 1, -np.inf, np.zeros(b.size)
     while True:
-        G = (b - rows.take(index).features) / unit
+        G = (b - rows.take(index).features) @ basis
         mu, v = nearest(G)
         v = _unit(norm, v)
         distance = norm(mu @ G)
         carries = mu > 0.0
         if distance <= zero:
             break
-        tops, found = support(rows, (v / unit)[:, None], ROWS_PER_PASS)
+        direction = basis @ v
+        tops, found = support(rows, direction[:, None], ROWS_PER_PASS)
         passes += 1
-        lower = float((v / unit) @ b - tops[0])
+        lower = float(direction @ b - tops[0])
         if lower > best_lower:
-            best_lower, best_direction = lower, v
+            best_lower, best_direction = lower, direction
         new = np.setdiff1d(found, index, assume_unique=True)
         if distance - best_lower <= rtol * distance or new.size == 0:
             break
@@ -208,25 +220,27 @@ def _distance(
         Position.OUTSIDE if outside else Position.INSIDE,
         distance if outside else 0.0,
         best_lower if outside else 0.0,
-        best_direction / unit,
+        best_direction,
         index[carries],
         mu[carries],
         passes,
     )
 
 
-def _supporting_direction(rows: Rows, b: Array, index: Index, unit: Array) -> tuple[Array, int]:
+def _supporting_direction(rows: Rows, b: Array, index: Index, basis: Array) -> tuple[Array, int]:
     """Direction v with ⟨v, F_j − b⟩ ≤ 0 for all rows and < 0 for some; zero when b is in the interior.
 
     A linear program over few rows, min ⟨v, mean of F − b⟩ under those inequalities and −1 ≤ v ≤ 1, to which
-    passes add the rows it violates most. Interior is relative to the affine hull: directions in which all
-    rows agree do not count.
+    passes add the rows it violates most. It is posed in coordinates of equal spread, without the directions in
+    which all rows agree, so that a thin hull has an interior too.
     """
     from scipy.optimize import linprog
 
-    k, passes = b.size, 0
+    k, passes = basis.shape[1], 0
+    if k == 0:
+        return np.zeros(b.size), passes
     while True:
-        A = (rows.take(index).features - b) / unit
+        A = (rows.take(index).features - b) @ basis
         result = linprog(
             A.mean(axis=0),
             A_ub=A,
@@ -236,8 +250,8 @@ def _supporting_direction(rows: Rows, b: Array, index: Index, unit: Array) -> tu
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
         if result.status != 0 or result.fun > -INTERIOR:
-            return np.zeros(k), passes
-        v = result.x / unit
+            return np.zeros(b.size), passes
+        v = basis @ result.x
         tops, found = support(rows, v[:, None], ROWS_PER_PASS)
         passes += 1
         new = np.setdiff1d(found, index, assume_unique=True)

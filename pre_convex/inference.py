@@ -85,8 +85,8 @@ class Inference:
             raise DataError("problem: has no p side, so the noise of its target is not known; build it from samples")
         if problem.radius > 0.0:
             raise DataError(
-                f"radius: {problem.radius:g} is positive, and a penalised estimate is biased towards zero by an amount "
-                "of the order of its noise, so that no interval around it has the coverage it claims; solve with radius=0"
+                f"radius: {problem.radius:g} is positive, and a penalised estimate is biased towards zero by as much "
+                "as its noise, so that no interval around it has the coverage it claims; solve with radius=0"
             )
         self.problem, self.kind = problem, kind
         self.delta = as_vector(delta, "delta", problem.k)
@@ -222,8 +222,8 @@ def weighted_chi2_sf(x: float, weights: Array) -> float:
 
     Examples
     --------
-    >>> round(weighted_chi2_sf(3.841458820694124, np.array([1.0])), 6), round(weighted_chi2_sf(5.991464547107979, np.ones(2)), 6)
-    (0.05, 0.05)
+    >>> [round(weighted_chi2_sf(x, np.ones(k)), 6) for x, k in ((3.841458820694124, 1), (5.991464547107979, 2))]
+    [0.05, 0.05]
     """
     from scipy.integrate import quad
 

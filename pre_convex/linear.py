@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -11,8 +9,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from .entropy import Array
 
 __all__ = [
-    "ColumnSpace",
-    "column_space",
     "least_squares",
     "null_directions",
     "shrinkage",
@@ -110,51 +106,3 @@ def shrinkage(H: Array, base: Array) -> float:
     if info != 0 or base_info != 0:
         return 0.0
     return float(((factor.diagonal() / reference.diagonal()) ** 2).min())
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnSpace:
-    """Affine coordinates of the rows of F: F_j = centre + z_j T⁺, and directions that no row notices.
-
-    Attributes
-    ----------
-    centre : ndarray of shape (k,)
-    basis : ndarray of shape (k, r)
-        T: the columns of (F − centre) T are uncorrelated and of equal spread.
-    null : ndarray of shape (k, f)
-        Orthonormal directions v in which ⟨v, F_j⟩ is the same for every row.
-    condition : float
-        Largest over smallest spread, columns scaled alike and null directions left out.
-    """
-
-    centre: Array
-    basis: Array
-    null: Array
-    condition: float
-
-
-def column_space(features: Array) -> ColumnSpace:
-    """Coordinates in which any F, however scaled and collinear, is well conditioned.
-
-    Examples
-    --------
-    >>> column_space(np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 5.0], [3.0, 6.0, 5.0]])).null.shape
-    (3, 2)
-    """
-    n, k = features.shape
-    centre = features.mean(axis=0)
-    centred = features - centre
-    spread = np.abs(centred).max(axis=0)
-    constant = spread <= 1e-13 * np.abs(features).max(axis=0)  # round-off of the column's size
-    spread = np.where(constant, 1.0, spread)
-    centred /= spread
-    centred[:, constant] = 0.0
-    if n > k:  # the triangular factor has the same singular values and is small
-        centred = np.linalg.qr(centred, mode="r")
-    _, singular, rotation = np.linalg.svd(centred, full_matrices=True)
-    singular = np.concatenate([singular, np.zeros(k - len(singular))])
-    alive = singular > 1e-11 * max(float(singular[0]), 1e-300)
-    basis = (rotation[alive].T / singular[alive]) / spread[:, None] * np.sqrt(n)
-    null = np.linalg.qr(rotation[~alive].T / spread[:, None])[0] if not alive.all() else np.zeros((k, 0))
-    condition = float(singular[alive][0] / singular[alive][-1]) if alive.any() else 1.0
-    return ColumnSpace(centre, basis, null, condition)

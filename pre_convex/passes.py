@@ -123,9 +123,11 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True, logits: Array | N
             grow = 1.0
         else:
             grow = float(exp(np.array(peak - top)))
-        mass *= grow
+            if grow == 0.0:  # nothing that could be seen beside the rows so far
+                continue
         centre = z @ f
-        centre *= grow / mass
+        centre /= mass
+        mass *= grow
         share = mass / (total + mass)
         move = centre - mean
         if scatter is not None:

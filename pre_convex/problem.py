@@ -71,6 +71,7 @@ class RatioProblem:
         names = tuple(str(c) for c in self.feature_names) or column_names(self.features_q)
         F = as_matrix(self.features_q, "features_q", names)
         n, k = F.shape
+        _check_size(F)
         if names is None:
             names = tuple(f"f{i}" for i in range(k))
         if len(names) != k:
@@ -237,6 +238,14 @@ class RatioProblem:
         for block, f in self.rows.blocks():
             total += mu[block] @ f
         return self.residual_origin - total
+
+
+def _check_size(F: Array) -> None:
+    """Squares of the features must be numbers: no size beyond 1e100, none below 1e-100 throughout."""
+    sample = np.abs(F[:: max(1, len(F) // 1000)]).max(axis=0)
+    tiny = np.flatnonzero((sample > 0.0) & (sample < 1e-100))
+    if max(float(F.max()), -float(F.min())) > 1e100 or tiny.size:
+        raise DataError("features_q: has numbers beyond 1e100 or a column below 1e-100; rescale the columns")
 
 
 def _origin(F: Array) -> Array | None:

@@ -17,6 +17,7 @@ tightly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -33,14 +34,16 @@ from .problem import RatioProblem
 if TYPE_CHECKING:
     from .feasibility import Hull
 
-__all__ = ["BallPenalty", "Certificate", "Penalty", "Solution", "Status", "certificate"]
+__all__ = ["BallPenalty", "Certificate", "Lift", "Penalty", "Solution", "Status", "certificate"]
+
+EPS = float(np.finfo(float).eps)
 
 
 class Status(StrEnum):
     """What is known about an answer, as a sentence to act on."""
 
     OPTIMAL = "Optimal: the duality gap proves the answer to the requested tolerance."
-    INACCURATE = "Inaccurate: a solution exists, but the gap is larger than the tolerance; try solver='newton'."
+    INACCURATE = "Inaccurate: the gap is larger than the tolerance; try solver='newton', or a larger tol."
     BOUNDARY = "On the boundary: optimal weights exist, but delta runs to infinity; any larger radius has a solution."
     INFEASIBLE = "Infeasible: the target is further from the hull than the radius; see the minimal radius."
     FAILED = "Failed: the solver returned no usable numbers; try another solver."
@@ -49,6 +52,43 @@ class Status(StrEnum):
     def ok(self) -> bool:
         """Whether the answer is proven."""
         return self is Status.OPTIMAL
+
+
+class Lift:
+    """[LIFT] on some rows: corrections c that keep the total weight and move the moment by given amounts."""
+
+    def __init__(self, features: Array, mu: Array) -> None:
+        self.features, self.mu = features, mu
+        self.total = float(mu.sum()) or 1.0
+        mean = (mu @ features) / self.total
+        self.centred = features - mean
+        self.scatter = without_noise((self.centred * mu[:, None]).T @ self.centred / self.total, mean) * self.total
+        spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0) / self.total)
+        self.centred[:, spread == 0.0] = 0.0
+        self.size = np.abs(mean) + spread
+
+    def corrections(self, shifts: list[Array]) -> list[Array | None]:
+        """For each u the c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u up to round-off, or ``None`` if there is none."""
+        if not shifts:
+            return []
+        U = np.column_stack(shifts)
+        allowed = 1e-13 * (np.abs(U) + self.size[:, None])
+        with np.errstate(over="ignore", invalid="ignore"):
+            C, left = self._refined(lambda V: solve_psd(self.scatter, V), U)
+            if not np.all(np.abs(left) <= allowed):  # the scatter squares the condition of F; its factor does not
+                root = self.centred * np.sqrt(self.mu)[:, None]
+                C, left = self._refined(lambda V: least_squares(root, V), U)
+            fits = np.all(np.abs(left) <= allowed, axis=0)
+        return [C[:, i] if fits[i] else None for i in range(len(shifts))]
+
+    def _refined(self, solve: Callable[[Array], Array], U: Array) -> tuple[Array, Array]:
+        """Corrections, and what is left of the shifts after two rounds of refinement."""
+        C, left = np.zeros((len(self.mu), U.shape[1])), U
+        for _ in range(2):
+            more = self.centred @ solve(left)
+            C += more - (self.mu @ more) / self.total
+            left = U - self.centred.T @ (self.mu[:, None] * C)
+        return C, left
 
 
 class Penalty(Protocol):
@@ -60,8 +100,8 @@ class Penalty(Protocol):
     def violation(self, delta: Array) -> float:
         """By how much δ violates a constraint."""
 
-    def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
-        """Residuals r' that may prove δ, each with g*(r'); r is the residual at δ and H the curvature."""
+    def gap(self, delta: Array, r: Array, lift: Lift) -> float:
+        """Proven gap of δ, whose tilted weights have the residual r; inf if nothing is proven."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +119,42 @@ class BallPenalty:
         """Nothing is constrained."""
         return 0.0
 
-    def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
-        """Projections of r + tδ on the ball: t = 0 moves r least, a large t aligns it with δ."""
+    def gap(self, delta: Array, r: Array, lift: Lift) -> float:
+        """Smallest of g(δ) − ⟨r', δ⟩ + KL(μ' ‖ μ) over residuals r' that a lift reaches."""
+        points = self.points(delta, r, lift.scatter)
+        lifts = lift.corrections([r - point for point in points])
+        g = self.value(delta)
+        gaps = [
+            max(g - float(point @ delta), 0.0) + tilting_cost(lift.mu, c)
+            for point, c in zip(points, lifts, strict=True)
+            if c is not None
+        ]
+        return min(gaps, default=np.inf)
+
+    def bound(self, r: Array, delta: Array, lift: Lift, log_base: Array) -> float:
+        """Largest D(μ') over lifts of weights that need not belong to δ; −inf if none is feasible."""
+        points = self.points(delta, r, lift.scatter)
+        lifts = lift.corrections([r - point for point in points])
+        carries = lift.mu > 0.0
+        values = [
+            negative_kl(lift.mu * (1.0 + c), log_base)
+            for c in lifts
+            if c is not None and c[carries].min(initial=0.0) >= -1.0
+        ]
+        return max(values, default=-np.inf)
+
+    def points(self, delta: Array, r: Array, H: Array) -> list[Array]:
+        """Residuals r' to try: projections of r + tδ on the ball; t = 0 moves r least, a large t aligns it with δ."""
         if not self.radius:
-            return [(np.zeros_like(r), 0.0)]
+            return [np.zeros_like(r)]
         length = float(np.linalg.norm(delta)) or 1.0
         aligned = 1e8 * self.radius / length
-        pulls = (0.0, np.trace(H) / len(H), np.diag(H), aligned)
+        pulls = (0.0, np.trace(H) / len(H), H.diagonal(), aligned)
         points = [self.inside(r + t * delta) for t in pulls]
         fixed = null_directions(H)  # no lift moves the moment there
         if fixed.shape[1]:
             points = [p for p in (self._reachable(p, r, fixed) for p in points) if p is not None]
-        return [(p, 0.0) for p in points]
+        return points
 
     def inside(self, point: Array) -> Array:
         """Projection on the ball, scaled down by what round-off may leave outside."""
@@ -131,6 +195,8 @@ class Certificate:
         ‖F'μ(δ) − F'μ‖₂, the paper's E_qn: do δ and μ belong together?
     violation : float
         By how much δ violates the user's constraints.
+    noise : float
+        What round-off of the logits may hide in the value; it is part of the gap.
     """
 
     primal_value: float
@@ -141,12 +207,13 @@ class Certificate:
     slackness: float
     e_qn: float
     violation: float = 0.0
+    noise: float = 0.0
 
     def proves(self, tol: float) -> bool:
         """Whether gap ≤ tol · (1 + |value|), with constraints and simplex respected to the same tolerance."""
         scale = 1.0 + abs(self.primal_value)
         small = max(tol, 1e-8)
-        return self.gap <= tol * scale and self.violation <= small and self.simplex_residual <= small
+        return abs(self.gap) <= tol * scale and self.violation <= small and self.simplex_residual <= small
 
     def __str__(self) -> str:
         return (
@@ -222,73 +289,6 @@ class Solution:
         )
 
 
-class _Lift:
-    """[LIFT] on some rows: corrections c that keep the total weight and move the moment by given amounts."""
-
-    def __init__(self, features: Array, mu: Array) -> None:
-        self.mu = mu
-        total = float(mu.sum()) or 1.0
-        mean = (mu @ features) / total
-        self.centred = features - mean
-        self.scatter = without_noise((self.centred * mu[:, None]).T @ self.centred / total, mean) * total
-        self.centred[:, np.diag(self.scatter) == 0.0] = 0.0
-        self.size = np.abs(mean) + np.sqrt(np.maximum(np.diag(self.scatter), 0.0) / total)
-
-    def corrections(self, shifts: list[Array]) -> list[tuple[Array, Array] | None]:
-        """For each u the c with Σ μ_j c_j (F_j − m) = u and what is left of u, or ``None`` if that is not little."""
-        if not shifts:
-            return []
-        U = np.column_stack(shifts)
-        unit = np.sqrt(np.maximum(np.diag(self.scatter), 0.0))[:, None]
-        size = np.divide(np.abs(U), unit, out=np.zeros_like(U), where=unit > 0.0).max(axis=0)
-        allowed = 1e-8 * unit * size + 1e-13 * self.size[:, None]
-
-        def lifted(D: Array) -> tuple[Array, Array]:
-            C = self.centred @ D
-            return C, U - self.centred.T @ (self.mu[:, None] * C)
-
-        D = solve_psd(self.scatter, U)
-        C, left = lifted(D)
-        if not np.all(np.abs(left) <= allowed):  # the scatter squares the condition of F; its factor does not
-            D = least_squares(self.centred * np.sqrt(self.mu)[:, None], U)
-            C, left = lifted(D)
-        fits = np.all(np.abs(left) <= allowed, axis=0)
-        return [(C[:, i], left[:, i]) if fits[i] else None for i in range(len(shifts))]
-
-
-def _tilted_gap(rows: Rows, log_z: float, r: Array, delta: Array, penalty: Penalty) -> float:
-    """Gap of δ proven by lifting μ(δ) on ``rows``; log Z and the residual r are those of all rows."""
-    lift = _Lift(rows.features, exp(rows.features @ delta + rows.log_base - log_z))
-    points = penalty.dual_points(delta, r, lift.scatter)
-    lifts = lift.corrections([r - point for point, _ in points])
-    g = penalty.value(delta)
-    best = np.inf
-    for (point, conjugate), lifted in zip(points, lifts, strict=True):
-        if lifted is not None:
-            c, left = lifted
-            slack = max(g + conjugate - float(point @ delta), 0.0) + abs(float(left @ delta))
-            best = min(best, slack + tilting_cost(lift.mu, c))
-    return best
-
-
-def _lower_bound(rows: Rows, mu: Array, r: Array, delta: Array, penalty: Penalty) -> float:
-    """Largest value of D(μ') − g*(r') over lifts of the given weights; −inf if none is feasible."""
-    mu = np.maximum(mu, 0.0)
-    if not mu.sum() > 0.0:
-        return -np.inf
-    mu = mu / mu.sum()
-    lift = _Lift(rows.features, mu)
-    points = penalty.dual_points(delta, r, lift.scatter)
-    lifts = lift.corrections([r - point for point, _ in points])
-    best = -np.inf
-    for (_, conjugate), lifted in zip(points, lifts, strict=True):
-        if lifted is not None and lifted[0][mu > 0.0].min(initial=0.0) >= -1.0:
-            c, left = lifted
-            value = negative_kl(mu * (1.0 + c), rows.log_base)
-            best = max(best, value - conjugate - abs(float(left @ delta)))
-    return best
-
-
 def certificate(
     problem: RatioProblem,
     delta: Array,
@@ -321,24 +321,29 @@ def certificate(
     r_tilted = b - summary.mean
     g = penalty.value(delta)
     value = float(summary.log_z - b @ delta + g)
-    gap = _tilted_gap(rows, summary.log_z, r_tilted, delta, penalty)
+    lift = Lift(rows.features, exp(rows.features @ delta + rows.log_base - summary.log_z))
+    noise = 4.0 * EPS * (1.0 + abs(summary.log_z) + float((np.abs(b) + lift.size) @ np.abs(delta)) + abs(g))
+    gap = penalty.gap(delta, r_tilted, lift) + noise
     r, simplex, e_qn = r_tilted, 0.0, 0.0
     if mu is not None:
         mu = as_vector(mu, "mu", problem.n_q)
         simplex = max(abs(float(mu.sum()) - 1.0), -float(mu.min()), 0.0)
         clean = np.maximum(mu, 0.0)
-        r = problem.moment(clean / (clean.sum() or 1.0))
+        clean = clean / (clean.sum() or 1.0)
+        r = problem.moment(clean)
         e_qn = float(np.linalg.norm(r - r_tilted))
-        if gap > 1e-13 * (1.0 + abs(value)):  # below that, a difference of values is only round-off
+        if gap > 1e-13 * (1.0 + abs(value)) and isinstance(penalty, BallPenalty) and clean.any():
             everything = problem.rows.take(slice(None))
-            gap = min(gap, value - _lower_bound(everything, mu, r, delta, penalty))
+            lower = penalty.bound(r, delta, Lift(everything.features, clean), problem.log_base)
+            gap = min(gap, value - lower + noise)
     return Certificate(
         primal_value=value,
-        dual_value=value - gap,
+        dual_value=value - gap if np.isfinite(gap) else -np.inf,
         gap=gap,
         moment_residual=max(problem.ball(r) - problem.radius, 0.0),
         simplex_residual=simplex,
         slackness=g - float(r @ delta),
         e_qn=e_qn,
         violation=penalty.violation(delta),
+        noise=noise,
     )

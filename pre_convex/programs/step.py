@@ -17,7 +17,7 @@ from .program import user_terms
 __all__ = ["StepProgram"]
 
 #: tolerances asked of the solver in turn, until it says that it reached one
-STEP_TOLERANCES = (1e-12, 1e-10, 1e-8)
+STEP_TOLERANCES = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 #: what the solver calls almost solved
 ALMOST = 5e-5
 
@@ -57,6 +57,7 @@ class StepProgram:
         self._q.value = q / self.scale
         self._root.value = square_root(H) / self.scale
         failure, reached = "", ALMOST
+        self._z.value = None  # a solver that raises leaves what was there before
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of inaccuracy: it is in the tolerance that is returned
             for tol in STEP_TOLERANCES:
@@ -65,10 +66,11 @@ class StepProgram:
                 except cp.SolverError as error:
                     failure = str(error)
                     continue
+                failure = ""
                 if self.cvxpy.status != cp.OPTIMAL_INACCURATE:
                     reached = tol
                     break
-        if self._z.value is None or self.cvxpy.value is None:
+        if self._z.value is None or failure:
             raise SolveError(
                 f"Newton step: the penalty and constraints give a program that is {failure or self.cvxpy.status}"
             )
@@ -100,7 +102,9 @@ class StepProgram:
         if not isinstance(self._g, cp.Expression):
             return 0.0
         self._point.value = delta
-        return float(self._g.value)
+        with np.errstate(all="ignore"):
+            value = float(self._g.value)
+        return value if np.isfinite(value) else np.inf
 
     def violation(self, delta: Array) -> float:
         """Largest violation of the user's constraints at δ."""

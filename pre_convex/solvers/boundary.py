@@ -20,8 +20,13 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     """Solve on the face of the hull that holds the target, and go far enough along its normal.
 
     All optimal weights sit on the rows of the smallest face that contains b. On those rows b is interior and
-    Newton converges; δ = δ_face + t v, with v supporting the face, comes as close to the optimum as t is large.
+    Newton converges; δ = δ_face + t v, with v supporting the face, comes as close to the optimum as t is large. With
+    a positive radius that equals the distance to the hull, the nearest weights are given, which are feasible.
     """
+    if problem.radius > 0.0:
+        mu = np.zeros(problem.n_q)
+        mu[hull.index] = hull.weights
+        return _on_boundary(problem, hull, solution, solution.delta, mu, problem.dual_value(mu))
     index = np.flatnonzero(problem.log_base > -np.inf)
     normals: list[Array] = []
     face, here, found = problem, hull, None
@@ -59,15 +64,23 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
                 break
             best, t = value, 2.0 * t
         delta = delta + t * v
+    return _on_boundary(problem, hull, solution, delta, mu, lower)
+
+
+def _on_boundary(
+    problem: RatioProblem, hull: Hull, solution: Solution, delta: Array, mu: Array, lower: float
+) -> Solution:
+    """The solution with these weights, and the gap between them and δ for whoever wants to know how far it got."""
+    delta = delta if np.all(np.isfinite(delta)) else np.zeros(problem.k)
     value = problem.value(delta)
     r = problem.moment(mu)
     proof = Certificate(
         primal_value=value,
         dual_value=lower,
         gap=value - lower,
-        moment_residual=problem.ball(r),
+        moment_residual=max(problem.ball(r) - problem.radius, 0.0),
         simplex_residual=abs(float(mu.sum()) - 1.0),
-        slackness=-float(r @ delta),
+        slackness=problem.radius * problem.ball.dual(delta) - float(r @ delta),
         e_qn=float(np.linalg.norm(r + problem.gradient(delta))),
     )
     return replace(solution, delta=delta, mu=mu, status=Status.BOUNDARY, certificate=proof, hull=hull)

@@ -26,11 +26,11 @@ def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
         room = problem.radius - hull.radius
         if room <= 0.0 or size - problem.radius > 0.01 * room:
             return -np.inf
-        share = min(1.0, 1.001 * max(size - problem.radius, 0.0) / (room + size - problem.radius))
-        return problem.dual_value(_mixture(mu, hull, share))
+        share = min(1.0, 1.001 * max(size - problem.radius, 0.0) / (room + size - problem.radius) + 1e-15)
+        return _value(problem, _mixture(mu, hull, share))
     spread = problem.ball(np.ptp(problem.features_q[:: max(1, problem.n_q // 1000)], axis=0))
-    if size == 0.0 or size > 1e-6 * spread:
-        return problem.dual_value(mu) if size == 0.0 else -np.inf
+    if not np.any(r) or size > 1e-6 * spread:
+        return _value(problem, mu) if not np.any(r) else -np.inf
     for reach in (0.3, 0.1, 0.03, 0.01, 0.001):
         share = size / (reach * spread)
         beyond = RatioProblem(
@@ -44,8 +44,18 @@ def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
         except SolveError:
             continue
         if other.position is Position.INSIDE:
-            return problem.dual_value(_mixture(mu, other, share))
+            value = _value(problem, _mixture(mu, other, share))
+            if value > -np.inf:
+                return value
     return -np.inf
+
+
+def _value(problem: RatioProblem, mu: Array) -> float:
+    """D(μ) if μ is feasible up to round-off of the sums that say so, otherwise −inf."""
+    size = problem.ball(mu @ np.abs(problem.rows.take(slice(None)).features) + np.abs(problem.residual_origin))
+    if problem.ball(problem.moment(mu)) > problem.radius + 1e-15 * size:
+        return -np.inf
+    return problem.dual_value(mu)
 
 
 def _mixture(mu: Array, hull: Hull, share: float) -> Array:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..coordinates import ColumnSpace, coordinates
 from ..entropy import Array, effective_sample_size, exp, log
 from ..errors import SolveError
-from ..linear import ColumnSpace, column_space, shrinkage, well_conditioned
+from ..linear import shrinkage, well_conditioned
 from ..passes import Rows, Summary, support, tilt
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Certificate, certificate
@@ -105,6 +106,9 @@ class _Descent:
             self.decrement = np.inf if d is None else self._decrement(point, d, gradient, H)
             if self.verbose:
                 print(f"pass {self.passes:3d}  value {point.value:+.12f}  decrement {self.decrement:.1e}")
+            if damping == 0.0 and self.decrement < NEAR and self._blind(gradient, H, d):
+                damping = 1e-6
+                continue
             if self.decrement <= aim or self.iterations >= limit or self._runs_away(point):
                 return point
             if self.decrement > 0.25 * last and (noisy or not fresh):
@@ -146,18 +150,28 @@ class _Descent:
         return max(curved, fall) if fall > self._noise(point) else curved
 
     def _step(self, point: _Point, gradient: Array, H: Array, damping: float) -> Array | None:
-        """The Newton step, with a share of the base weights' variances added to the curvature if damped."""
+        """The Newton step, with a share of the rows' own variances added to the curvature if damped."""
         if damping > 0.0:
-            if self._spread is None:
-                base = tilt(self.rows, np.zeros_like(point.delta)).covariance
-                assert base is not None  # tilt computes it by default
-                self._spread = np.diag(np.maximum(np.diag(base), np.diag(H)))
-            H = H + damping * self._spread
+            H = H + damping * np.diag(self._variances())
         try:
             d = self.penalty.step(point.delta, gradient, H) - point.delta
         except SolveError:
             return None
         return d if np.all(np.isfinite(d)) else None
+
+    def _variances(self) -> Array:
+        """Variances of the columns over a sample of the rows, whatever their weights."""
+        if self._spread is None:
+            sample = self.rows.take(slice(None, None, max(1, self.rows.shape[0] // 1000)))
+            spread = sample.features[sample.log_base > -np.inf].var(axis=0)
+            self._spread = np.where(spread > 0.0, spread, 1.0)
+        return self._spread
+
+    def _blind(self, gradient: Array, H: Array, d: Array | None) -> bool:
+        """Whether the step leaves a part of the gradient alone because the curvature there is lost in round-off."""
+        if d is None or not isinstance(self.penalty, NoPenalty):
+            return False
+        return bool(np.any(np.abs(gradient + H @ d) > 1e-6 * np.sqrt(self._variances())))
 
     def _noise(self, point: _Point) -> float:
         """Round-off of the value."""
@@ -172,7 +186,7 @@ class _Descent:
 
     def _search(self, point: _Point, d: Array, gradient: Array) -> _Point | None:
         """Backtrack from the full step, or from the longest one allowed, until the value falls enough."""
-        t = min(1.0, LONGEST_STEP / float(np.sqrt(self.decrement)))
+        t = min(1.0, LONGEST_STEP / max(float(np.sqrt(self.decrement)), 1e-300))
         rise = self.penalty.value(point.delta + d) - point.penalty
         fall = -float(gradient @ d) - rise
         for _ in range(40):
@@ -249,8 +263,8 @@ def newton(
     null = np.zeros((k, 0))
     base = _covariance(point)
     if not well_conditioned(base):
-        space = _column_space(problem, plain)
-        null = _free(space, b)
+        space = coordinates(rows, plain)
+        null = space.free(b)
         if isinstance(penalty, NoPenalty) and (space.null.size or space.condition > 1e5):
             return _in_coordinates(problem, space, tol, start)
     if weighted is not None:
@@ -322,47 +336,16 @@ def _certify(
     return certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=subset)
 
 
-def _column_space(problem: RatioProblem, subset: Rows | None) -> ColumnSpace:
-    """Coordinates of the rows that carry weight; from the subset when all rows agree with it."""
-    if subset is not None:
-        space = column_space(subset.features[subset.log_base > -np.inf])
-        reach = np.zeros(space.null.shape[1])
-        for block, f in problem.rows.blocks():
-            heights = np.abs((f[problem.log_base[block] > -np.inf] - space.centre) @ space.null)
-            reach = np.maximum(reach, heights.max(axis=0, initial=0.0))
-        size = np.abs(subset.features).max(axis=0) @ np.abs(space.null)
-        if np.all(reach <= 1e-10 * size):
-            return space
-    everything = problem.rows.take(slice(None))
-    return column_space(everything.features[everything.log_base > -np.inf])
-
-
-def _inconsistency(space: ColumnSpace, b: Array) -> Array:
-    """What the target has along directions in which no row differs; round-off of its size is nothing."""
-    along = (b - space.centre) @ space.null
-    size = (np.abs(b) + np.abs(space.centre)) @ np.abs(space.null)
-    return np.where(np.abs(along) > 1e-10 * size, along, 0.0)
-
-
-def _free(space: ColumnSpace, b: Array) -> Array:
-    """Orthonormal directions in which δ changes neither the loss nor the ratio on any row."""
-    off = _inconsistency(space, b)
-    if not np.any(off):
-        return space.null
-    others = np.linalg.svd(off[None, :])[2][1:].T
-    return np.asarray(space.null @ others)
-
-
 def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start: Array | None) -> Outcome:
     """Solve the unpenalised problem in coordinates of equal spread; δ is the shortest that gives the ratio."""
     rows, b = problem.rows, problem.residual_origin
     penalty = NoPenalty(problem.ball, 0.0)
-    off = _inconsistency(space, b)
+    off = space.off_plane(b)
     if np.any(off) or space.basis.shape[1] == 0:
         # every direction of the data is null, or the target leaves their plane and no δ is optimal
         delta = space.null @ off
         proof = certificate(problem, delta if np.any(off) else np.zeros(problem.k), penalty=penalty)
-        return Outcome(delta, problem.log_mu(delta), proof, 0, 1, _free(space, b).shape[1])
+        return Outcome(delta, problem.log_mu(delta), proof, 0, 1, space.free(b).shape[1])
     T = space.basis
     features = (rows.take(slice(None)).features - space.centre) @ T
     inner = RatioProblem((b - space.centre) @ T, features, problem.log_base)
@@ -370,6 +353,8 @@ def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start
     found = newton(inner, penalty, tol=tol, start=z)
     delta = T @ found.delta
     delta -= space.null @ (space.null.T @ delta)
-    r = problem.moment(exp(found.log_mu))
-    proof = replace(found.certificate, moment_residual=problem.ball(r), slackness=-float(r @ delta))
-    return replace(found, delta=delta, certificate=proof, free_directions=space.null.shape[1])
+    # whatever the coordinates lost to round-off is in the certificate, which knows the original variables only
+    summary = tilt(rows, delta, covariance=False)
+    proof = certificate(problem, delta, penalty=penalty, summary=summary)
+    log_mu = problem.log_mu(delta)
+    return replace(found, delta=delta, log_mu=log_mu, certificate=proof, free_directions=space.null.shape[1])

@@ -88,7 +88,12 @@ def solve(
     terms = make_penalty(problem, penalty, constraints)
     user = penalty is not None or constraints is not None
     if entry is None:
-        found = newton(problem, terms, tol=tol, verbose=verbose)
+        try:
+            found = newton(problem, terms, tol=tol, verbose=verbose)
+        except SolveError as error:
+            if check:
+                raise
+            return _nothing(problem, "newton", formulation, claim=str(error))
         seconds = time.perf_counter() - started
         solution, collapsed = as_solution(found, "newton", formulation, solve_time=seconds), found.collapsed
     else:
@@ -110,6 +115,20 @@ def as_solution(found: Outcome, solver: str, formulation: str, **facts: Any) -> 
         formulation=formulation,
         iterations=facts.pop("iterations", found.iterations),
         free_directions=found.free_directions,
+        **facts,
+    )
+
+
+def _nothing(problem: RatioProblem, solver: str, formulation: str, **facts: Any) -> Solution:
+    """A Solution without numbers."""
+    return Solution(
+        delta=np.full(problem.k, np.nan),
+        mu=np.full(problem.n_q, np.nan),
+        status=Status.FAILED,
+        certificate=Certificate(np.inf, -np.inf, np.inf, np.inf, np.inf, np.nan, np.nan),
+        solver=solver,
+        formulation=formulation,
+        iterations=facts.pop("iterations", 0),
         **facts,
     )
 
@@ -137,17 +156,7 @@ def _cone(
     }
     started = time.perf_counter()
     if answer.delta is None or answer.mu is None:
-        nothing = Solution(
-            delta=np.full(problem.k, np.nan),
-            mu=np.full(problem.n_q, np.nan),
-            status=Status.FAILED,
-            certificate=Certificate(np.inf, -np.inf, np.inf, np.inf, np.inf, np.nan, np.nan),
-            solver=entry.name,
-            formulation=formulation,
-            solve_time=answer.solve_time,
-            **facts,
-        )
-        return nothing, False
+        return _nothing(problem, entry.name, formulation, solve_time=answer.solve_time, **facts), False
     raw = certificate(problem, answer.delta, answer.mu, penalty=terms)
     if polish:
         found = newton(problem, terms, tol=tol, start=answer.delta)
@@ -186,21 +195,21 @@ def conclude(
     hint = solution.delta if np.all(np.isfinite(solution.delta)) else None
     hull = minimal_radius(problem, hint=hint)
     slack = 1e-9 * max(hull.radius, problem.radius)
-    if hull.radius > problem.radius + slack:
+    if hull.lower > problem.radius:
         return replace(solution, status=Status.INFEASIBLE, hull=hull)
     if problem.radius == 0.0 and hull.position is Position.BOUNDARY:
         return solve_on_boundary(problem, hull, solution, tol)
     if proven:
         return replace(solution, status=Status.OPTIMAL)
     if np.all(np.isfinite(solution.mu)):
-        gap = solution.primal_value - mixed_bound(problem, solution.mu, hull)
+        gap = solution.primal_value - mixed_bound(problem, solution.mu, hull) + solution.certificate.noise
         if gap < solution.gap:
             proof = replace(solution.certificate, gap=gap, dual_value=solution.primal_value - gap)
             solution = replace(solution, certificate=proof)
         if solution.certificate.proves(tol):
             return replace(solution, status=Status.OPTIMAL, hull=hull)
     if problem.radius > 0.0 and hull.radius >= problem.radius - slack:
-        status = Status.BOUNDARY
+        return solve_on_boundary(problem, hull, solution, tol)
     return replace(solution, status=status, hull=hull)
 
 

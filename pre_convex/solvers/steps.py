@@ -18,7 +18,7 @@ from ..entropy import Array, exp, log
 from ..errors import DataError, SolveError
 from ..linear import solve_psd
 from ..problem import RatioProblem
-from ..solution import BallPenalty, Penalty
+from ..solution import BallPenalty, Lift, Penalty
 
 __all__ = ["StepPenalty", "make_penalty"]
 
@@ -59,12 +59,16 @@ class NoPenalty(_FromZero):
 class Ridge(_FromZero):
     """R‖δ‖₂: (H + λI) x = −q with λ‖x‖ = R, one equation in log λ with a derivative between 0 and 1."""
 
-    def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
+    def points(self, delta: Array, r: Array, H: Array) -> list[Array]:
         """The residual after the next step too."""
-        return [*_after_step(self, delta, r, H), *super().dual_points(delta, r, H)]
+        return [*_after_step(self, delta, r, H), *super().points(delta, r, H)]
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Safeguarded Newton iteration on log(λ‖x(λ)‖) = log R."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._secular(delta, gradient, H)
+
+    def _secular(self, delta: Array, gradient: Array, H: Array) -> Array:
         R = self.radius
         q = gradient - H @ delta
         if np.linalg.norm(q) <= R:
@@ -74,7 +78,7 @@ class Ridge(_FromZero):
         low, high, eye = -np.inf, np.inf, np.eye(len(q))
         x = delta
         for _ in range(100):
-            lam = float(exp(np.array(t)))
+            lam = float(exp(np.array(min(t, 600.0))))
             try:
                 factor = cho_factor(H + lam * eye, lower=True, check_finite=False)
             except LinAlgError:  # λ too small for a singular H
@@ -91,6 +95,7 @@ class Ridge(_FromZero):
                 break
             low, high = (t, high) if error < 0.0 else (low, t)
             t_new = t - error / max(slope, 1e-12)
+            t_new = min(max(t_new, t - 40.0), t + 40.0)
             if not low < t_new < high:
                 t_new = 0.5 * (low + high) if np.isfinite(low + high) else t - 2.0 * np.sign(error)
             if t_new == t:
@@ -106,9 +111,9 @@ class Faceted(_FromZero):
     problem: RatioProblem
     program: list[Any] = field(default_factory=list, repr=False)
 
-    def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
+    def points(self, delta: Array, r: Array, H: Array) -> list[Array]:
         """The residual after the next step too."""
-        return [*_after_step(self, delta, r, H), *super().dual_points(delta, r, H)]
+        return [*_after_step(self, delta, r, H), *super().points(delta, r, H)]
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Zero, else an active-set search from δ, else the cvxpy program and a search from its answer."""
@@ -180,29 +185,36 @@ class UserPenalty:
         x, *_ = self._steps().solve(gradient - H @ delta, H)
         return np.asarray(x)
 
-    def dual_points(self, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
-        """The residual r' = r − H(x − δ) at the step x, where −g*(r') is the value of a k-dimensional program.
+    def gap(self, delta: Array, r: Array, lift: Lift) -> float:
+        """Gap from the value of one k-dimensional program.
 
-        With q = −r − Hδ the step's optimal value V satisfies g*(r') = −V − ½ x'Hx by Fenchel's equality, less
-        what the solver's tolerance may hide.
+        A lift by d costs KL(μ' ‖ μ) ≤ ½(1 + c) d'Hd as long as it changes no weight by more than the share c ≤ 1. The
+        best of these bounds over d is, by Fenchel's duality, the value V of a step with the curvature H/(1 + c):
+
+            gap = g(δ) − ⟨r, δ⟩ − min over x of [ g(x) − ⟨r, x⟩ + ½ (x − δ)' H (x − δ) / (1 + c) ].
         """
-        try:
-            x, V, tol = self._steps().solve(-r - H @ delta, H)
-        except SolveError:
-            return []
-        point = r - H @ (x - delta)
-        slack = 10.0 * tol * (1.0 + abs(V))
-        return [(point, -V - 0.5 * float(x @ H @ x) + slack)]
+        for most in (0.1, 1.0):
+            H = lift.scatter / (1.0 + most)
+            try:
+                x, V, tol = self._steps().solve(-r - H @ delta, H)
+            except SolveError:
+                return np.inf
+            change = np.abs(lift.centred @ (x - delta)).max(initial=0.0) / (1.0 + most)
+            if change <= most:
+                V += 0.5 * float(delta @ H @ delta)
+                slack = self.value(delta) - float(r @ delta) - V
+                return float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V)))
+        return np.inf
 
 
-def _after_step(penalty: Any, delta: Array, r: Array, H: Array) -> list[tuple[Array, float]]:
+def _after_step(penalty: Any, delta: Array, r: Array, H: Array) -> list[Array]:
     """Residual r − H(x − δ) that the model expects after the step x: on the ball, and within reach of a lift."""
     try:
         x = penalty.step(delta, -r, H)
     except SolveError:
         return []
     point = penalty.inside(r - H @ (x - delta))
-    return [(point, 0.0)] if np.all(np.isfinite(point)) else []
+    return [point] if np.all(np.isfinite(point)) else []
 
 
 def _step_program(owner: Any, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> Any:

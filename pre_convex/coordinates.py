@@ -1,0 +1,90 @@
+"""Affine coordinates of the q rows: what the features span, and directions along which no row differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .entropy import Array
+from .passes import Rows
+
+__all__ = ["ColumnSpace", "column_space", "coordinates"]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSpace:
+    """Affine coordinates of the rows of F: F_j = centre + z_j T⁺, and directions that no row notices.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (k,)
+    basis : ndarray of shape (k, r)
+        T: the columns of (F − centre) T are uncorrelated and of equal spread.
+    null : ndarray of shape (k, f)
+        Orthonormal directions v in which ⟨v, F_j⟩ is the same for every row.
+    condition : float
+        Largest over smallest spread, columns scaled alike and null directions left out.
+    """
+
+    centre: Array
+    basis: Array
+    null: Array
+    condition: float
+
+    def off_plane(self, b: Array) -> Array:
+        """Coordinates of b along the null directions, relative to the rows; zero where they are round-off."""
+        along = (b - self.centre) @ self.null
+        size = (np.abs(b) + np.abs(self.centre)) @ np.abs(self.null)
+        return np.where(np.abs(along) > 1e-13 * size, along, 0.0)
+
+    def free(self, b: Array) -> Array:
+        """Orthonormal directions in which δ changes neither the loss nor the ratio on any row, shape (k, f)."""
+        off = self.off_plane(b)
+        if not np.any(off):
+            return self.null
+        return np.asarray(self.null @ np.linalg.svd(off[None, :])[2][1:].T)
+
+
+def column_space(features: Array) -> ColumnSpace:
+    """Coordinates in which any F, however scaled and collinear, is well conditioned.
+
+    Examples
+    --------
+    >>> column_space(np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 5.0], [3.0, 6.0, 5.0]])).null.shape
+    (3, 2)
+    """
+    n, k = features.shape
+    centre = features.mean(axis=0)
+    centred = features - centre
+    spread = np.abs(centred).max(axis=0)
+    constant = spread <= 1e-13 * np.abs(features).max(axis=0)  # round-off of the column's size
+    spread = np.where(constant, 1.0, spread)
+    centred /= spread
+    centred[:, constant] = 0.0
+    if n > k:  # the triangular factor has the same singular values and is small
+        centred = np.linalg.qr(centred, mode="r")
+    _, singular, rotation = np.linalg.svd(centred, full_matrices=True)
+    singular = np.concatenate([singular, np.zeros(k - len(singular))])
+    # a direction is null when the rows differ along it by no more than round-off of their entries
+    size = np.where(constant, 0.0, np.abs(features).max(axis=0) / spread)
+    alive = singular > (1e-14 + 2e-15 * float(size.max(initial=0.0))) * max(float(singular[0]), 1e-300)
+    basis = (rotation[alive].T / singular[alive]) / spread[:, None] * np.sqrt(n)
+    null = np.linalg.qr(rotation[~alive].T / spread[:, None])[0] if not alive.all() else np.zeros((k, 0))
+    condition = float(singular[alive][0] / singular[alive][-1]) if alive.any() else 1.0
+    return ColumnSpace(centre, basis, null, condition)
+
+
+def coordinates(rows: Rows, subset: Rows | None = None) -> ColumnSpace:
+    """Coordinates of the rows that carry weight; from the subset when all rows agree with its null directions."""
+    if subset is not None:
+        space = column_space(subset.features[subset.log_base > -np.inf])
+        reach = np.zeros(space.null.shape[1])
+        for block, f in rows.blocks():
+            heights = np.abs((f[rows.log_base[block] > -np.inf] - space.centre) @ space.null)
+            reach = np.maximum(reach, heights.max(axis=0, initial=0.0))
+        size = np.abs(subset.features).max(axis=0) @ np.abs(space.null)
+        if np.all(reach <= 1e-13 * size):
+            return space
+    everything = rows.take(slice(None))
+    return column_space(everything.features[everything.log_base > -np.inf])
