@@ -12,18 +12,28 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Autocorrelation": "features",
     "BoundaryError": "errors",
     "Certificate": "solution",
+    "ClassProbability": "likelihoods",
+    "Concatenation": "features",
     "DataError": "errors",
     "Gaussian": "likelihoods",
     "Hull": "feasibility",
+    "Inference": "inference",
     "InfeasibleError": "errors",
+    "KLIEP": "estimators",
+    "Kernel": "kernels",
+    "LagProducts": "features",
     "Linear": "features",
     "MissingExtraError": "errors",
+    "PluginRatio": "estimators",
     "Polynomial": "features",
     "Position": "feasibility",
+    "PosteriorRatio": "estimators",
     "PreConvexError": "errors",
     "Program": "programs",
+    "RatioClassifier": "estimators",
     "RatioProblem": "problem",
     "Solution": "solution",
     "SolveError": "errors",
@@ -63,9 +73,12 @@ if TYPE_CHECKING:
         SolveError,
         UnknownSolverError,
     )
+    from .estimators import KLIEP, PluginRatio, PosteriorRatio, RatioClassifier
     from .feasibility import Hull, Position, minimal_radius
-    from .features import Linear, Polynomial
-    from .likelihoods import Gaussian
+    from .features import Autocorrelation, Concatenation, LagProducts, Linear, Polynomial
+    from .inference import Inference
+    from .kernels import Kernel
+    from .likelihoods import ClassProbability, Gaussian
     from .problem import RatioProblem
     from .programs import Program, dual_program, primal_program
     from .solution import Certificate, Solution, Status

@@ -104,8 +104,8 @@ def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None) -> Array:
     return _finite(values, name, columns or column_names(x))
 
 
-def as_vector(x: Any, name: str, length: int | None = None, *, log_weights: bool = False) -> Array:
-    """(n,) array of finite numbers; logarithms of weights may be −inf, but not all of them."""
+def as_vector(x: Any, name: str, length: int | None = None, *, log_weights: bool | str = False) -> Array:
+    """(n,) array of finite numbers; logarithms of weights may be −inf, but not all of them unless ``"any"``."""
     values = _numbers(x, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -123,7 +123,7 @@ def as_vector(x: Any, name: str, length: int | None = None, *, log_weights: bool
             f"{name}: row {bad[0]} is {values[bad[0]]} ({bad.size} such entries); "
             "a log-likelihood is a finite number, or -inf for a row that cannot occur"
         )
-    if not np.any(values > -np.inf):
+    if log_weights != "any" and not np.any(values > -np.inf):
         raise DataError(f"{name}: every row is -inf, so no row can occur; check the likelihood and its observation")
     return values
 

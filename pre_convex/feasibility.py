@@ -209,9 +209,7 @@ def _distance(rows: Rows, b: Array, norm: Norm, scale: float, index: Index, rtol
         if distance - best_lower <= rtol * distance or new.size == 0:
             break
         if passes >= PASSES:
-            raise SolveError(
-                f"distance to the hull: between {best_lower:.9g} and {distance:.9g} after {passes} passes"
-            )
+            raise SolveError(f"distance to the hull: between {best_lower:.9g} and {distance:.9g} after {passes} passes")
         # rows that carry no weight are dropped once there are many of them
         keep = index if index.size < 40 * (b.size + 1) else index[carries]
         index = np.union1d(keep, new)

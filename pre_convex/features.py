@@ -1,13 +1,14 @@
 """Feature maps f(x): samples in, one named column for each feature out.
 
-A feature map is anything with ``__call__(x) -> (n, k)`` and ``names(columns)``. Adding one is a class here
-and, if it should have a name of its own, a line in ``FEATURES``.
+A feature map is anything with ``__call__(x) -> (n, k)`` and ``names(columns)``. The maps here are frozen dataclasses
+that work on blocks of rows, join with ``+``, and can be written to a file and read back (:func:`to_state`,
+:func:`from_state`). Adding one is a class with its name in ``FEATURES``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,7 +16,19 @@ import numpy as np
 from .entropy import Array
 from .errors import DataError
 
-__all__ = ["FEATURES", "FeatureMap", "FromCallable", "Linear", "Polynomial", "make_features"]
+__all__ = [
+    "FEATURES",
+    "Autocorrelation",
+    "Concatenation",
+    "FeatureMap",
+    "FromCallable",
+    "LagProducts",
+    "Linear",
+    "Polynomial",
+    "from_state",
+    "make_features",
+    "to_state",
+]
 
 
 @runtime_checkable
@@ -29,8 +42,22 @@ class FeatureMap(Protocol):
         """Names of the k features, given the names of the columns of x."""
 
 
+class _Joinable:
+    """Feature maps side by side: ``Linear() + LagProducts()``."""
+
+    def __add__(self, other: Any) -> Concatenation:
+        parts = [p for m in (self, make_features(other)) for p in (m.parts if isinstance(m, Concatenation) else (m,))]
+        return Concatenation(tuple(parts))  # type: ignore[arg-type]
+
+
+def _whole(value: Any, name: str) -> None:
+    """Raise unless the value is a positive whole number."""
+    if not isinstance(value, (int, np.integer)) or value < 1:
+        raise DataError(f"{name}: {value!r} is not a whole number of at least 1")
+
+
 @dataclass(frozen=True)
-class Linear:
+class Linear(_Joinable):
     """f(x) = x."""
 
     def __call__(self, x: Array) -> Array:
@@ -43,35 +70,123 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Polynomial:
-    """f(x) = [x, x², …, x^degree], powers taken element by element.
+class Polynomial(_Joinable):
+    """f(x) = [x, x², …, x^degree], powers taken element by element; products of two columns if asked for.
 
     Examples
     --------
     >>> Polynomial()(np.array([[2.0, 3.0]]))
     array([[2., 3., 4., 9.]])
-    >>> Polynomial().names(["u", "v"])
-    ('u', 'v', 'u^2', 'v^2')
+    >>> Polynomial(interactions=True).names(["u", "v"])
+    ('u', 'v', 'u^2', 'v^2', 'u*v')
     """
 
     degree: int = 2
+    interactions: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.degree, int) or self.degree < 1:
-            raise DataError(f"degree: {self.degree!r} is not a whole number of at least 1")
+        _whole(self.degree, "degree")
 
     def __call__(self, x: Array) -> Array:
-        """Powers side by side."""
-        return np.concatenate([x**power for power in range(1, self.degree + 1)], axis=1)
+        """Powers side by side, then products."""
+        parts = [x**power for power in range(1, self.degree + 1)]
+        if self.interactions:
+            first, second = np.triu_indices(x.shape[1], 1)
+            parts.append(x[:, first] * x[:, second])
+        return np.concatenate(parts, axis=1)
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """``u``, then ``u^2`` and so on."""
+        """``u``, then ``u^2`` and so on, then ``u*v``."""
         powers = range(1, self.degree + 1)
-        return tuple(c if power == 1 else f"{c}^{power}" for power in powers for c in columns)
+        names = [c if power == 1 else f"{c}^{power}" for power in powers for c in columns]
+        if self.interactions:
+            first, second = np.triu_indices(len(columns), 1)
+            names += [f"{columns[i]}*{columns[j]}" for i, j in zip(first, second, strict=True)]
+        return tuple(names)
 
 
 @dataclass(frozen=True)
-class FromCallable:
+class Autocorrelation(_Joinable):
+    """Sample autocorrelations of each row at lags 1 to ``lags``: c_l / c_0 with c_l = (1/T) Σ_t (x_t − x̄)(x_{t+l} − x̄).
+
+    Lag 0, which is always one, is left out. A constant row has no autocorrelation and gets zeros.
+
+    Examples
+    --------
+    >>> Autocorrelation(2)(np.array([[1.0, -1.0, 1.0, -1.0]]))
+    array([[-0.75,  0.5 ]])
+    """
+
+    lags: int = 20
+
+    def __post_init__(self) -> None:
+        _whole(self.lags, "lags")
+
+    def __call__(self, x: Array) -> Array:
+        """One column for each lag."""
+        if x.shape[1] <= self.lags:
+            raise DataError(f"lags: {self.lags} lags need rows of more than {self.lags} time points, not {x.shape[1]}")
+        centred = x - x.mean(axis=1, keepdims=True)
+        energy = np.einsum("ij,ij->i", centred, centred)
+        energy[energy == 0.0] = 1.0
+        columns = [np.einsum("ij,ij->i", centred[:, :-lag], centred[:, lag:]) for lag in range(1, self.lags + 1)]
+        return np.column_stack(columns) / energy[:, None]
+
+    def names(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """``acf1``, ``acf2``, …"""
+        return tuple(f"acf{lag}" for lag in range(1, self.lags + 1))
+
+
+@dataclass(frozen=True)
+class LagProducts(_Joinable):
+    """Products of neighbours, [x₁x₂, x₂x₃, …], or of points ``lag`` apart.
+
+    Examples
+    --------
+    >>> LagProducts()(np.array([[1.0, 2.0, 3.0]]))
+    array([[2., 6.]])
+    """
+
+    lag: int = 1
+
+    def __post_init__(self) -> None:
+        _whole(self.lag, "lag")
+
+    def __call__(self, x: Array) -> Array:
+        """One column for each pair of points."""
+        if x.shape[1] <= self.lag:
+            raise DataError(f"lag: {self.lag} needs rows of more than {self.lag} time points, not {x.shape[1]}")
+        return np.asarray(x[:, : -self.lag] * x[:, self.lag :])
+
+    def names(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """``x0*x1``, ``x1*x2``, …"""
+        return tuple(f"{a}*{b}" for a, b in zip(columns, columns[self.lag :], strict=False))
+
+
+@dataclass(frozen=True)
+class Concatenation(_Joinable):
+    """Several maps of the same samples, side by side.
+
+    Examples
+    --------
+    >>> (Linear() + LagProducts()).names(["a", "b"])
+    ('a', 'b', 'a*b')
+    """
+
+    parts: tuple[FeatureMap, ...]
+
+    def __call__(self, x: Array) -> Array:
+        """Columns of the first map, then of the next."""
+        return np.concatenate([np.asarray(part(x), dtype=float) for part in self.parts], axis=1)
+
+    def names(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Names of all parts; none if one of them has none."""
+        names = [part.names(columns) for part in self.parts]
+        return tuple(n for part in names for n in part) if all(names) else ()
+
+
+@dataclass(frozen=True)
+class FromCallable(_Joinable):
     """Any function of a block of samples; a one-dimensional result is one feature."""
 
     function: Callable[[Array], Any]
@@ -90,7 +205,12 @@ class FromCallable:
         return ()
 
 
-FEATURES: dict[str, Callable[[], FeatureMap]] = {"linear": Linear, "polynomial": Polynomial}
+FEATURES: dict[str, Callable[..., FeatureMap]] = {
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "autocorrelation": Autocorrelation,
+    "lag-products": LagProducts,
+}
 
 
 def make_features(features: Any) -> FeatureMap:
@@ -104,3 +224,23 @@ def make_features(features: Any) -> FeatureMap:
     if callable(features):
         return FromCallable(features)
     raise DataError(f"features: {features!r} is neither a name, a feature map nor a function")
+
+
+def to_state(features: FeatureMap) -> dict[str, Any]:
+    """A feature map as plain data: its name and its fields, arrays included; functions cannot be written."""
+    if isinstance(features, Concatenation):
+        return {"name": "concatenation", "parts": [to_state(part) for part in features.parts]}
+    for name, kind in FEATURES.items():
+        if type(features) is kind:
+            return {"name": name, **{f.name: getattr(features, f.name) for f in fields(features)}}  # type: ignore[arg-type]
+    raise DataError("features: a function of your own cannot be written to a file; use a map of the package")
+
+
+def from_state(state: dict[str, Any]) -> FeatureMap:
+    """Inverse of :func:`to_state`."""
+    options = {key: value for key, value in state.items() if key != "name"}
+    if state.get("name") == "concatenation":
+        return Concatenation(tuple(from_state(part) for part in options["parts"]))
+    if state.get("name") not in FEATURES:
+        raise DataError(f"features: the file names an unknown map {state.get('name')!r}")
+    return FEATURES[state["name"]](**options)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, chdtri, ndtr, ndtri
+from scipy.special import chdtrc, chdtri, ndtri
 
 from .arrays import as_matrix, as_scalar, as_vector, frozen
 from .entropy import Array, exp
@@ -218,27 +218,31 @@ def _interval(estimate: Array, std_error: Array, level: float) -> Interval:
 
 
 def weighted_chi2_sf(x: float, weights: Array) -> float:
-    """P(Σ_i weights_i χ²_1 > x), by Imhof's inversion formula.
+    """P(Σ_i weights_i χ²_1 > x), as Ruben's mixture of χ² laws with 2m more degrees of freedom.
+
+    Weights below a thousandth of the largest are replaced by their mean, which shifts x.
 
     Examples
     --------
-    >>> [round(weighted_chi2_sf(x, np.ones(k)), 6) for x, k in ((3.841458820694124, 1), (5.991464547107979, 2))]
+    >>> [round(weighted_chi2_sf(x, np.ones(k)), 9) for x, k in ((3.841458820694124, 1), (5.991464547107979, 2))]
     [0.05, 0.05]
     """
-    from scipy.integrate import quad
-
-    weights = weights[weights > 1e-12 * max(float(weights.max(initial=0.0)), 1e-300)]
+    weights = np.asarray(weights, dtype=float)
+    large = weights > 1e-3 * weights.max(initial=0.0)
+    x = float(x - weights[~large].sum())
+    weights = weights[large]
     if weights.size == 0 or x <= 0.0:
         return 1.0
-    scale = float(weights.sum())
-    w, t = weights / scale, x / scale
-    if w.size == 1:
-        return float(2.0 * ndtr(-np.sqrt(t)))
-
-    def integrand(u: float) -> float:
-        angle = 0.5 * (float(np.arctan(w * u).sum()) - t * u)
-        damp = float(np.prod((1.0 + (w * u) ** 2) ** 0.25))
-        return float(np.sin(angle)) / (u * damp)
-
-    value, _ = quad(integrand, 0.0, np.inf, limit=500)
-    return float(min(max(0.5 + value / np.pi, 0.0), 1.0))
+    beta = 2.0 / (1.0 / weights.min() + 1.0 / weights.max())
+    ratio = 1.0 - beta / weights
+    c = [float(np.prod(np.sqrt(beta / weights)))]
+    g: list[float] = []
+    power = np.ones_like(ratio)
+    for m in range(1, 5000):
+        power = power * ratio
+        g.append(0.5 * float(power.sum()))
+        c.append(float(np.dot(g[::-1], c)) / m)
+        if abs(1.0 - sum(c)) < 1e-10:
+            break
+    tails = chdtrc(weights.size + 2.0 * np.arange(len(c)), x / beta)
+    return float(min(max(1.0 - float(np.dot(c, 1.0 - tails)), 0.0), 1.0))

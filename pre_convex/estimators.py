@@ -1,0 +1,338 @@
+"""Estimators in scikit-learn's manner: parameters in ``__init__``, results with a trailing underscore."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from .arrays import as_matrix, as_vector, column_names
+from .entropy import Array, exp, log, log_normalise, log_sum_exp
+from .errors import DataError
+from .features import FeatureMap, make_features
+from .inference import Inference, Interval, WaldTest
+from .kernels import Kernel
+from .likelihoods import log_likelihood
+from .problem import RatioProblem
+from .selection import RadiusChoice, automatic_radius, cross_validated_radius
+from .solution import Solution
+from .solvers import solve
+
+__all__ = ["KLIEP", "PluginRatio", "PosteriorRatio", "RatioClassifier"]
+
+
+class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
+    """Ratio of two posteriors p(x|y_p)/q(x|y_q) from prior samples and likelihoods.
+
+    Parameters
+    ----------
+    features : str, FeatureMap or callable
+        ``"linear"``, ``"polynomial"``, ``"autocorrelation"``, ``"lag-products"``, ``"kernel"``, a map or a function.
+    formulation : {"primal", "dual"}
+    solver : str
+    radius : float, "auto" or "cv"
+        Relaxation radius; ``"auto"`` is the 1 − alpha quantile of the noise of the moment residual, which falls with
+        the root of n; ``"cv"`` cross-validates.
+    norm : {2, inf, 1}
+    penalty, constraints : callables of a cvxpy expression, optional
+    tol : float
+    alpha : float
+        For ``radius="auto"``.
+    cv : int
+        Folds for ``radius="cv"``.
+    one_se : bool
+        Whether ``"cv"`` takes the largest radius within one standard error of the best.
+    paired : bool
+        Whether x_p and x_q are the same rows.
+    random_state : int
+        Seed of folds, of the simulated quantile and of landmarks.
+
+    Attributes
+    ----------
+    delta_, mu_ : ndarray
+        Ratio parameters and weights on the q sample.
+    divergence_ : float
+        −ℓ(δ̂), the estimated divergence between the posteriors.
+    solution_, problem_ : Solution, RatioProblem
+    radius_ : float
+    radius_choice_ : RadiusChoice or None
+    feature_names_ : tuple of str
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> fit = PosteriorRatio().fit(rng.normal(0.5, 1.0, (300, 1)), rng.normal(0.0, 1.0, (300, 1)))
+    >>> fit.delta_.round(2), fit.log_ratio([[1.0]]).round(2)
+    (array([0.58]), array([0.41]))
+    """
+
+    def __init__(
+        self,
+        features: Any = "linear",
+        *,
+        formulation: str = "primal",
+        solver: str = "auto",
+        radius: float | str = 0.0,
+        norm: float = 2,
+        penalty: Any = None,
+        constraints: Any = None,
+        tol: float = 1e-8,
+        alpha: float = 0.05,
+        cv: int = 5,
+        one_se: bool = True,
+        paired: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        self.features = features
+        self.formulation = formulation
+        self.solver = solver
+        self.radius = radius
+        self.norm = norm
+        self.penalty = penalty
+        self.constraints = constraints
+        self.tol = tol
+        self.alpha = alpha
+        self.cv = cv
+        self.one_se = one_se
+        self.paired = paired
+        self.random_state = random_state
+
+    def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> PosteriorRatio:
+        """Estimate the ratio.
+
+        Parameters
+        ----------
+        x_p, x_q : arrays of shape (n_p, d) and (n_q, d), or data frames
+        log_lik_p, log_lik_q : arrays, functions x -> (n,), or None
+        """
+        columns = column_names(x_p) or column_names(x_q)
+        self.features_ = self._feature_map(x_p, x_q)
+        problem = RatioProblem.from_samples(
+            x_p, x_q, log_lik_p, log_lik_q, features=self.features_, norm=self.norm, paired=self.paired
+        )
+        self.n_features_in_ = as_matrix(x_p, "x_p").shape[1]
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.radius_choice_ = self._choose_radius(problem)
+        self.radius_ = float(self.radius) if self.radius_choice_ is None else self.radius_choice_.radius
+        self.problem_ = problem.with_radius(self.radius_)
+        if isinstance(self.features_, Kernel) and not self.radius_ > 0.0:
+            raise DataError(
+                "radius: a kernel needs a positive radius; its features can match any moments of a finite sample, so that "
+                "with radius 0 the weights would reproduce noise; use radius='auto' or 'cv'"
+            )
+        self.solution_: Solution = solve(
+            self.problem_,
+            self.formulation,
+            self.solver,
+            penalty=self.penalty,
+            constraints=self.constraints,
+            tol=self.tol,
+        )
+        self.delta_, self.mu_ = self.solution_.delta, self.solution_.mu
+        self.divergence_ = -self.solution_.primal_value
+        self.feature_names_ = self.problem_.feature_names
+        return self
+
+    def _feature_map(self, x_p: Any, x_q: Any) -> FeatureMap:
+        """The feature map, with landmarks among the samples if it is a kernel."""
+        features = make_features(self.features)
+        if isinstance(features, Kernel) and features.factor is None:
+            points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
+            return features.fitted(points, np.random.default_rng(self.random_state))
+        return features
+
+    def _choose_radius(self, problem: RatioProblem) -> RadiusChoice | None:
+        """The radius by name; ``None`` when it is a number."""
+        if self.radius == "auto":
+            return automatic_radius(problem, alpha=self.alpha, seed=self.random_state)
+        if self.radius == "cv":
+            return cross_validated_radius(problem, folds=self.cv, one_se=self.one_se, seed=self.random_state)
+        if isinstance(self.radius, str):
+            raise DataError(f"radius: {self.radius!r} is not known; use a number, 'auto' or 'cv'")
+        return None
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "solution_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+    def _rows(self, x: Any, name: str = "x") -> Array:
+        """New samples as a matrix with the columns of the fit, in its order."""
+        self._fitted()
+        wanted = getattr(self, "feature_names_in_", None)
+        columns = column_names(x)
+        if wanted is not None and columns is not None and tuple(wanted) != columns:
+            missing = sorted(set(wanted) - set(columns))
+            if missing:
+                raise DataError(f"{name}: lacks the columns {', '.join(missing)} of the fit")
+            x = x[list(wanted)]
+        rows = as_matrix(x, name)
+        if rows.shape[1] != self.n_features_in_:
+            raise DataError(f"{name}: has {rows.shape[1]} columns, the fit had {self.n_features_in_}")
+        return rows
+
+    def log_ratio(self, x: Any) -> Array:
+        """Log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO], shape (n,)."""
+        features = as_matrix(self.features_(self._rows(x)), "features(x)")
+        origin = self.problem_.rows.origin
+        features = features if origin is None else features - origin
+        return np.asarray(features @ self.delta_ - self.problem_.tilt(self.delta_).log_z)
+
+    def ratio(self, x: Any) -> Array:
+        """r(x; δ̂)."""
+        return exp(self.log_ratio(x))
+
+    def score(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> float:
+        """Held-out −ℓ(δ̂): how well the ratio explains other samples; larger is better, zero for no ratio at all."""
+        self._fitted()
+        rows_p, rows_q = self._rows(x_p, "x_p"), self._rows(x_q, "x_q")
+        w = log_normalise(log_likelihood(log_lik_p, rows_p, "log_lik_p"))
+        a = log_normalise(log_likelihood(log_lik_q, rows_q, "log_lik_q"))
+        inner_p = as_matrix(self.features_(rows_p), "features(x_p)") @ self.delta_
+        inner_q = as_matrix(self.features_(rows_q), "features(x_q)") @ self.delta_
+        return float(exp(w) @ inner_p - log_sum_exp(a + inner_q))
+
+    def inference(self, kind: str = "centred") -> Inference:
+        """Uncertainty of the fit; refused with a reason where intervals would be wrong."""
+        self._fitted()
+        if self.penalty is not None or self.constraints is not None:
+            raise DataError("penalty: intervals of a penalised or constrained fit would be wrong; fit without them")
+        return Inference(self.problem_, self.delta_, kind=kind)
+
+    def covariance(self, kind: str = "centred") -> Array:
+        """Covariance of δ̂."""
+        return self.inference(kind).covariance
+
+    def conf_int(self, level: float = 0.95, kind: str = "centred") -> Interval:
+        """Confidence intervals of the coefficients."""
+        return self.inference(kind).conf_int(level)
+
+    def log_ratio_interval(self, x: Any, level: float = 0.95, kind: str = "centred") -> Interval:
+        """Confidence intervals of log r at new points."""
+        return self.inference(kind).log_ratio(self.features_(self._rows(x)), level)
+
+    def divergence_interval(self, level: float = 0.95, kind: str = "centred") -> Interval:
+        """Confidence interval of the divergence."""
+        return self.inference(kind).divergence(level)
+
+    def wald_test(self, hypothesis: Any = None, value: Any = 0.0, kind: str = "centred") -> WaldTest:
+        """Wald test of δ = 0, or of L δ = value."""
+        return self.inference(kind).wald_test(hypothesis, value)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "solution_")
+
+
+class KLIEP(PosteriorRatio):
+    """Density ratio p(x)/q(x): a :class:`PosteriorRatio` without likelihoods."""
+
+    def fit(self, x_p: Any, x_q: Any) -> KLIEP:  # type: ignore[override]
+        """Estimate the density ratio."""
+        super().fit(x_p, x_q)
+        return self
+
+    def score(self, x_p: Any, x_q: Any) -> float:  # type: ignore[override]
+        """Held-out −ℓ(δ̂)."""
+        return super().score(x_p, x_q)
+
+
+class PluginRatio(KLIEP):
+    """Prior ratio by KLIEP times the likelihood ratio: the estimator that ignores the likelihoods while fitting.
+
+    Normalised such that the ratio averages to one under the q posterior. The likelihoods must be functions, since they
+    are needed at new points, or ``None``.
+    """
+
+    def fit(  # type: ignore[override]
+        self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None
+    ) -> PluginRatio:
+        """Estimate the prior ratio and keep the likelihoods."""
+        for name, term in (("log_lik_p", log_lik_p), ("log_lik_q", log_lik_q)):
+            if term is not None and not callable(term):
+                raise DataError(f"{name}: must be a function of x, because it is needed at new points")
+        super().fit(x_p, x_q)
+        self.log_lik_p_, self.log_lik_q_ = log_lik_p, log_lik_q
+        rows = self._rows(x_q, "x_q")
+        a = log_normalise(log_likelihood(log_lik_q, rows, "log_lik_q"))
+        self.log_constant_ = log_sum_exp(a + self._unnormalised(rows))
+        self.divergence_ = -self._loss(x_p, x_q, log_lik_p, log_lik_q)
+        return self
+
+    def _unnormalised(self, rows: Array) -> Array:
+        prior = super().log_ratio(rows)
+        return np.asarray(
+            prior
+            + log_likelihood(self.log_lik_p_, rows, "log_lik_p")
+            - log_likelihood(self.log_lik_q_, rows, "log_lik_q")
+        )
+
+    def log_ratio(self, x: Any) -> Array:
+        """Log prior ratio plus log-likelihood ratio, normalised."""
+        return self._unnormalised(self._rows(x)) - self.log_constant_
+
+    def _loss(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any) -> float:
+        rows_p, rows_q = self._rows(x_p, "x_p"), self._rows(x_q, "x_q")
+        w = log_normalise(log_likelihood(log_lik_p, rows_p, "log_lik_p"))
+        a = log_normalise(log_likelihood(log_lik_q, rows_q, "log_lik_q"))
+        return float(log_sum_exp(a + self.log_ratio(rows_q)) - exp(w) @ self.log_ratio(rows_p))
+
+    def score(  # type: ignore[override]
+        self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None
+    ) -> float:
+        """Held-out −ℓ of the plugin's log-ratio."""
+        self._fitted()
+        return -self._loss(x_p, x_q, log_lik_p, log_lik_q)
+
+
+class RatioClassifier(PosteriorRatio):
+    """The density ratio as a classifier: ``fit(X, y)`` with y = 1 for p rows and y = 0 for q rows.
+
+    It stands in pipelines and grid searches; ``score`` is the held-out −ℓ, ``sample_weight`` are likelihoods.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RatioClassifier:  # type: ignore[override]
+        """Estimate the ratio of the rows with y = 1 to those with y = 0."""
+        x_p, x_q, l_p, l_q = self._split(X, y, sample_weight)
+        super().fit(x_p, x_q, l_p, l_q)
+        self.classes_ = np.array([0, 1])
+        self.share_ = len(x_p) / (len(x_p) + len(x_q))
+        return self
+
+    @staticmethod
+    def _split(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
+        labels = as_vector(y, "y")
+        if not set(np.unique(labels)) == {0.0, 1.0}:
+            raise DataError("y: must hold the labels 0 and 1, both of them")
+        rows = as_matrix(X, "X")
+        if len(labels) != len(rows):
+            raise DataError(f"y: has {len(labels)} entries for {len(rows)} rows of X")
+        one = labels == 1.0
+        if sample_weight is None:
+            return rows[one], rows[~one], None, None
+        weight = as_vector(sample_weight, "sample_weight", len(rows))
+        if np.any(weight < 0.0):
+            raise DataError("sample_weight: must not be negative")
+        logs = log(weight)
+        return rows[one], rows[~one], logs[one], logs[~one]
+
+    def decision_function(self, X: Any) -> Array:
+        """Log r(x)."""
+        return self.log_ratio(X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(y = 1 | x) at the share of p rows seen in the fit, second column."""
+        odds = self.log_ratio(X) + float(log(np.array(self.share_ / (1.0 - self.share_))))
+        p = 1.0 / (1.0 + exp(-np.clip(odds, -700.0, 700.0)))
+        return np.column_stack([1.0 - p, p])
+
+    def predict(self, X: Any) -> Array:
+        """The likelier label."""
+        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
+        """Held-out −ℓ."""
+        return super().score(*self._split(X, y, sample_weight))

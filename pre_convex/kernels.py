@@ -1,0 +1,141 @@
+"""Kernel features: coordinates in which the norm of an RKHS is the Euclidean norm.
+
+The kernel problem is [D] with the ball ‖b − Σ_j μ_j φ(x_j)‖_H ≤ R. A Gram matrix factored as K ≈ C C' turns it into the
+problem of this package with features C and ``norm=2``, exactly as far as the factorisation is exact. Few points: pivoted
+Cholesky of all of them, to 1e-10 of the trace. Many: the factor of a few landmarks (Nyström).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .arrays import frozen
+from .entropy import Array
+from .errors import DataError
+from .features import FEATURES, _Joinable
+
+__all__ = ["KERNELS", "Kernel", "median_length_scale", "pivoted_cholesky"]
+
+KERNELS = ("rbf", "laplacian", "polynomial")
+#: more points than this are represented by landmarks
+EXACT_POINTS = 4_000
+
+
+def pivoted_cholesky(diagonal: Array, column: Any, tol: float, most: int) -> tuple[Array, Array]:
+    """Greedy partial Cholesky of a positive semidefinite matrix given by its diagonal and its columns.
+
+    Returns the pivots and the factor L with K ≈ L L' and trace(K − L L') ≤ tol · trace(K), or ``most`` columns.
+
+    Examples
+    --------
+    >>> K = np.array([[2.0, 1.0, 2.0], [1.0, 2.0, 1.0], [2.0, 1.0, 2.0]])
+    >>> pivots, L = pivoted_cholesky(K.diagonal(), lambda i: K[i], 1e-12, 3)
+    >>> L.shape, bool(np.allclose(L @ L.T, K))
+    ((3, 2), True)
+    """
+    left = np.array(diagonal, dtype=float)
+    limit = tol * float(left.sum())
+    pivots: list[int] = []
+    L = np.zeros((len(left), min(most, len(left))))
+    while len(pivots) < L.shape[1] and left.sum() > limit:
+        i, m = int(np.argmax(left)), len(pivots)
+        if left[i] <= 0.0:
+            break
+        root = float(np.sqrt(left[i]))
+        L[:, m] = (column(i) - L[:, :m] @ L[i, :m]) / root
+        L[i, m] = root
+        left = np.maximum(left - L[:, m] ** 2, 0.0)
+        left[i] = 0.0
+        pivots.append(i)
+    return np.array(pivots, dtype=np.intp), L[:, : len(pivots)]
+
+
+def median_length_scale(x: Array, most: int = 1000) -> float:
+    """Median distance between points, of a sample of at most ``most``; the usual guess of a length scale."""
+    sample = x[:: max(1, len(x) // most)][:most]
+    squares = np.square(sample).sum(axis=1)
+    distances = np.maximum(squares[:, None] + squares - 2.0 * sample @ sample.T, 0.0)
+    values = np.sqrt(distances[np.triu_indices(len(sample), 1)])
+    positive = values[values > 0.0]
+    return float(np.median(positive)) if positive.size else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel(_Joinable):
+    """Features of an RKHS, through scikit-learn's pairwise kernels.
+
+    Parameters
+    ----------
+    kind : {"rbf", "laplacian", "polynomial"}
+        exp(−|x−y|²/2s²), exp(−|x−y|₁/s), or (⟨x,y⟩/s² + 1)^degree for a length scale s.
+    length_scale : float or "median"
+        s, or the median distance between the points that the map is fitted to.
+    degree : int
+        Of the polynomial kernel.
+    landmarks : int, optional
+        Number of landmark points; by default as many as an exact factor needs up to a few thousand points, and 500
+        beyond.
+    points, factor : arrays
+        Set by :meth:`fitted`.
+    """
+
+    kind: str = "rbf"
+    length_scale: float | str = "median"
+    degree: int = 3
+    landmarks: int | None = None
+    points: Array | None = field(default=None, repr=False)
+    factor: Array | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KERNELS:
+            raise DataError(f"kind: {self.kind!r} is not known; use one of {', '.join(KERNELS)}")
+        numeric = isinstance(self.length_scale, (int, float)) and self.length_scale > 0
+        if not (numeric or self.length_scale == "median"):
+            raise DataError(f"length_scale: {self.length_scale!r} is neither a positive number nor 'median'")
+
+    def gram(self, x: Array, y: Array) -> Array:
+        """k(x_i, y_j)."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
+        s = float(self.length_scale)
+        if self.kind == "rbf":
+            return np.asarray(pairwise_kernels(x, y, metric="rbf", gamma=0.5 / s**2))
+        if self.kind == "laplacian":
+            return np.asarray(pairwise_kernels(x, y, metric="laplacian", gamma=1.0 / s))
+        return np.asarray(pairwise_kernels(x, y, metric="polynomial", gamma=1.0 / s**2, degree=self.degree, coef0=1.0))
+
+    def fitted(self, x: Array, rng: np.random.Generator | None = None) -> Kernel:
+        """The map with its landmarks chosen among the rows of x."""
+        scale = median_length_scale(x) if self.length_scale == "median" else self.length_scale
+        kernel = replace(self, length_scale=float(scale))
+        exact = self.landmarks is None and len(x) <= EXACT_POINTS
+        most = len(x) if exact else min(self.landmarks or 500, len(x))
+        pool = x
+        if not exact and len(x) > EXACT_POINTS:
+            generator = rng or np.random.default_rng(0)
+            pool = x[np.sort(generator.choice(len(x), EXACT_POINTS, replace=False))]
+        diagonal = np.array([kernel.gram(row[None], row[None])[0, 0] for row in pool[:1]]).repeat(len(pool))
+        if self.kind == "polynomial":
+            diagonal = (np.square(pool).sum(axis=1) / kernel.length_scale**2 + 1.0) ** self.degree  # type: ignore[operator]
+        pivots, L = pivoted_cholesky(diagonal, lambda i: kernel.gram(pool[i : i + 1], pool)[0], 1e-10, most)
+        return replace(kernel, points=frozen(pool[pivots]), factor=frozen(L[pivots]))
+
+    def __call__(self, x: Array) -> Array:
+        """Coordinates of φ(x): their inner products are the kernel's, their norm that of the RKHS."""
+        if self.points is None or self.factor is None:
+            raise DataError(
+                "features: this kernel has no landmarks yet; use kernel.fitted(x), or give it to an estimator"
+            )
+        return np.asarray(solve_triangular(self.factor, self.gram(x, self.points).T, lower=True).T)
+
+    def names(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """``k0``, ``k1``, …; one for each landmark."""
+        return () if self.factor is None else tuple(f"k{i}" for i in range(len(self.factor)))
+
+
+FEATURES["kernel"] = Kernel
