@@ -65,7 +65,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> fit = PosteriorRatio().fit(rng.normal(0.5, 1.0, (300, 1)), rng.normal(0.0, 1.0, (300, 1)))
     >>> fit.delta_.round(2), fit.log_ratio([[1.0]]).round(2)
-    (array([0.58]), array([0.41]))
+    (array([0.54]), array([0.41]))
     """
 
     def __init__(
@@ -122,8 +122,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.problem_ = problem.with_radius(self.radius_)
         if isinstance(self.features_, Kernel) and not self.radius_ > 0.0:
             raise DataError(
-                "radius: a kernel needs a positive radius; its features can match any moments of a finite sample, so that "
-                "with radius 0 the weights would reproduce noise; use radius='auto' or 'cv'"
+                "radius: a kernel needs a positive radius; its features can match any moments of a finite sample, so "
+                "that with radius 0 the weights would reproduce noise; use radius='auto' or 'cv'"
             )
         self.solution_: Solution = solve(
             self.problem_,
@@ -247,9 +247,7 @@ class PluginRatio(KLIEP):
     are needed at new points, or ``None``.
     """
 
-    def fit(  # type: ignore[override]
-        self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None
-    ) -> PluginRatio:
+    def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> PluginRatio:
         """Estimate the prior ratio and keep the likelihoods."""
         for name, term in (("log_lik_p", log_lik_p), ("log_lik_q", log_lik_q)):
             if term is not None and not callable(term):
@@ -280,9 +278,7 @@ class PluginRatio(KLIEP):
         a = log_normalise(log_likelihood(log_lik_q, rows_q, "log_lik_q"))
         return float(log_sum_exp(a + self.log_ratio(rows_q)) - exp(w) @ self.log_ratio(rows_p))
 
-    def score(  # type: ignore[override]
-        self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None
-    ) -> float:
+    def score(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> float:
         """Held-out −ℓ of the plugin's log-ratio."""
         self._fitted()
         return -self._loss(x_p, x_q, log_lik_p, log_lik_q)
@@ -331,7 +327,7 @@ class RatioClassifier(PosteriorRatio):
 
     def predict(self, X: Any) -> Array:
         """The likelier label."""
-        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+        return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
         """Held-out −ℓ."""

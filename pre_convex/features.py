@@ -101,7 +101,7 @@ class Polynomial(_Joinable):
         names = [c if power == 1 else f"{c}^{power}" for power in powers for c in columns]
         if self.interactions:
             first, second = np.triu_indices(len(columns), 1)
-            names += [f"{columns[i]}*{columns[j]}" for i, j in zip(first, second, strict=True)]
+            names += [f"{columns[int(i)]}*{columns[int(j)]}" for i, j in zip(first, second, strict=True)]
         return tuple(names)
 
 
@@ -130,10 +130,10 @@ class Autocorrelation(_Joinable):
         energy = np.einsum("ij,ij->i", centred, centred)
         energy[energy == 0.0] = 1.0
         columns = [np.einsum("ij,ij->i", centred[:, :-lag], centred[:, lag:]) for lag in range(1, self.lags + 1)]
-        return np.column_stack(columns) / energy[:, None]
+        return np.asarray(np.column_stack(columns) / energy[:, None])
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """``acf1``, ``acf2``, …"""
+        """``acf1``, ``acf2`` and so on."""
         return tuple(f"acf{lag}" for lag in range(1, self.lags + 1))
 
 
@@ -159,7 +159,7 @@ class LagProducts(_Joinable):
         return np.asarray(x[:, : -self.lag] * x[:, self.lag :])
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """``x0*x1``, ``x1*x2``, …"""
+        """``x0*x1``, ``x1*x2`` and so on."""
         return tuple(f"{a}*{b}" for a, b in zip(columns, columns[self.lag :], strict=False))
 
 

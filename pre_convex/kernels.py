@@ -1,8 +1,8 @@
 """Kernel features: coordinates in which the norm of an RKHS is the Euclidean norm.
 
-The kernel problem is [D] with the ball ‖b − Σ_j μ_j φ(x_j)‖_H ≤ R. A Gram matrix factored as K ≈ C C' turns it into the
-problem of this package with features C and ``norm=2``, exactly as far as the factorisation is exact. Few points: pivoted
-Cholesky of all of them, to 1e-10 of the trace. Many: the factor of a few landmarks (Nyström).
+The kernel problem is [D] with the ball ‖b − Σ_j μ_j φ(x_j)‖_H ≤ R. A Gram matrix factored as K ≈ C C' turns it into
+the problem of this package with features C and ``norm=2``, exactly as far as the factorisation is exact. Few points:
+pivoted Cholesky of all of them, to 1e-10 of the trace. Many: the factor of a few landmarks (Nyström).
 """
 
 from __future__ import annotations

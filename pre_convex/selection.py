@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
+from typing import Any
 
 import numpy as np
 
@@ -94,11 +95,10 @@ def cross_validated_radius(
     chosen = best
     if one_se:
         chosen = int(np.flatnonzero(mean >= mean[best] - error[best])[0])
-    radius, raised = float(radii[chosen]), False
-    return RadiusChoice(radius, "cv", radii, mean, error, float(radii[best]), raised)
+    return RadiusChoice(float(radii[chosen]), "cv", radii, mean, error, float(radii[best]))
 
 
-def _held_out(problem: RatioProblem, test_p: Array, test_q: Array, radii: Array) -> Array:
+def _held_out(problem: RatioProblem, test_p: Any, test_q: Any, radii: Array) -> Array:
     """−ℓ on the test rows, of fits to the others, for each radius; −inf where there is no fit."""
     assert problem.features_p is not None
     assert problem.log_weights_p is not None
