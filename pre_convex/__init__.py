@@ -40,11 +40,15 @@ _HOMES = {
     "Status": "solution",
     "UnknownSolverError": "errors",
     "certify": "solvers",
+    "conditions": "theory",
+    "diagnose": "diagnostics",
     "dual_program": "programs",
     "installed_solvers": "solvers",
+    "load": "storage",
     "minimal_radius": "feasibility",
     "primal_program": "programs",
     "radius_path": "solvers",
+    "save": "storage",
     "solve": "solvers",
 }
 
@@ -64,6 +68,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from .diagnostics import diagnose
     from .errors import (
         BoundaryError,
         DataError,
@@ -83,3 +88,5 @@ if TYPE_CHECKING:
     from .programs import Program, dual_program, primal_program
     from .solution import Certificate, Solution, Status
     from .solvers import certify, installed_solvers, radius_path, solve
+    from .storage import load, save
+    from .theory import conditions

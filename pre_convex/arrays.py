@@ -60,6 +60,8 @@ def _from_frame(x: Any, name: str) -> Any:
     try:
         frame = nw.from_native(x, eager_only=True, allow_series=True)
     except TypeError as error:
+        if hasattr(x, "__array__"):
+            return np.asarray(x)
         raise DataError(f"{name}: {type(x).__name__} is not a table this package can read") from error
     series = [frame] if isinstance(frame, nw.Series) else [frame[c] for c in frame.columns]
     for column in series:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from .arrays import as_matrix, as_vector, column_names
+from .bootstrap import bootstrap
+from .diagnostics import Diagnostics, diagnose
 from .entropy import Array, exp, log, log_normalise, log_sum_exp
 from .errors import DataError
 from .features import FeatureMap, make_features
@@ -16,6 +18,7 @@ from .inference import Inference, Interval, WaldTest
 from .kernels import Kernel
 from .likelihoods import log_likelihood
 from .problem import RatioProblem
+from .report import Report, make_report
 from .selection import RadiusChoice, automatic_radius, cross_validated_radius
 from .solution import Solution
 from .solvers import solve
@@ -177,7 +180,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def log_ratio(self, x: Any) -> Array:
         """Log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO], shape (n,)."""
-        features = as_matrix(self.features_(self._rows(x)), "features(x)")
+        rows = self._rows(x)
+        features = as_matrix(self.features_(rows), "features(x)")
         origin = self.problem_.rows.origin
         features = features if origin is None else features - origin
         return np.asarray(features @ self.delta_ - self.problem_.tilt(self.delta_).log_z)
@@ -213,7 +217,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def log_ratio_interval(self, x: Any, level: float = 0.95, kind: str = "centred") -> Interval:
         """Confidence intervals of log r at new points."""
-        return self.inference(kind).log_ratio(self.features_(self._rows(x)), level)
+        rows = self._rows(x)
+        return self.inference(kind).log_ratio(self.features_(rows), level)
 
     def divergence_interval(self, level: float = 0.95, kind: str = "centred") -> Interval:
         """Confidence interval of the divergence."""
@@ -222,6 +227,33 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     def wald_test(self, hypothesis: Any = None, value: Any = 0.0, kind: str = "centred") -> WaldTest:
         """Wald test of δ = 0, or of L δ = value."""
         return self.inference(kind).wald_test(hypothesis, value)
+
+    def bootstrap(self, replicates: int = 200, *, seed: int = 0, jobs: int = 1, progress: bool = False) -> Array:
+        """δ̂ of resampled data, shape (replicates, k): a check of the analytic covariance."""
+        self._fitted()
+        terms = {"penalty": self.penalty, "constraints": self.constraints}
+        return bootstrap(self.problem_, self.delta_, replicates, seed=seed, jobs=jobs, progress=progress, **terms)
+
+    def diagnostics(self) -> Diagnostics:
+        """Effective sample sizes, weights, balance, conditioning, and warnings."""
+        self._fitted()
+        return diagnose(self.problem_, self.solution_)
+
+    def summary(self, level: float = 0.95, kind: str = "centred") -> Report:
+        """Coefficients with their uncertainty, divergence, certificate, effective sample sizes and warnings."""
+        self._fitted()
+        inference, refusal = None, ""
+        try:
+            inference = self.inference(kind)
+        except DataError as error:
+            refusal = str(error).split(": ", 1)[1]
+        diagnostics = self.diagnostics()
+        title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
+        return make_report(title, self.problem_, self.solution_, diagnostics, inference, refusal, level)
+
+    def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
+        """The summary's table as a data frame of pandas or polars."""
+        return self.summary(level).to_frame(backend)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "solution_")
@@ -284,7 +316,7 @@ class PluginRatio(KLIEP):
         return -self._loss(x_p, x_q, log_lik_p, log_lik_q)
 
 
-class RatioClassifier(PosteriorRatio):
+class RatioClassifier(ClassifierMixin, PosteriorRatio):  # type: ignore[misc]
     """The density ratio as a classifier: ``fit(X, y)`` with y = 1 for p rows and y = 0 for q rows.
 
     It stands in pipelines and grid searches; ``score`` is the held-out −ℓ, ``sample_weight`` are likelihoods.
@@ -331,4 +363,4 @@ class RatioClassifier(PosteriorRatio):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
         """Held-out −ℓ."""
-        return super().score(*self._split(X, y, sample_weight))
+        return PosteriorRatio.score(self, *self._split(X, y, sample_weight))

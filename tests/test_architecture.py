@@ -16,6 +16,7 @@ LAYERS = [
     ["errors"],
     ["entropy"],
     ["arrays", "linear", "norms"],
+    ["tables"],
     ["passes"],
     ["coordinates"],
     ["features", "likelihoods"],
@@ -27,11 +28,13 @@ LAYERS = [
     ["solvers"],
     ["inference"],
     ["selection"],
-    ["diagnostics", "theory"],
+    ["bootstrap", "diagnostics", "theory"],
+    ["report"],
     ["estimators"],
     ["storage"],
     ["experiments"],
     ["plots"],
+    ["fitting"],
     ["cli"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -78,7 +81,7 @@ def roots(path):
             yield node.module.split(".")[0]
 
 
-HOMES = {"cvxpy": {"programs", "solvers"}, "matplotlib": {"plots"}, "typer": {"cli"}, "rich": {"cli"}}
+HOMES = {"cvxpy": {"programs", "solvers"}, "matplotlib": {"plots"}, "typer": {"cli"}, "rich": {"cli", "bootstrap"}}
 
 
 @pytest.mark.parametrize("library", HOMES)

@@ -229,7 +229,8 @@ def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:
     """Distance, features that make it, and what can be done."""
     residual = problem.target - hull.weights @ problem.features_q[hull.index]
     share: Array = hull.direction * residual / hull.radius
-    worst = [i for i in np.argsort(-share) if share[i] >= 0.05][:5]
+    order = np.argsort(-share)
+    worst = [i for i in order if share[i] >= 0.05][:5] or order[:3].tolist()
     parts = []
     for i in worst:
         column = problem.features_q[:, i]

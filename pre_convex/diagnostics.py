@@ -1,0 +1,166 @@
+"""Is the fit to be trusted: effective sample sizes, heavy weights, balance, conditioning, and plain warnings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arrays import frozen
+from .entropy import Array, effective_sample_size, exp, log
+from .errors import DataError, MissingExtraError
+from .feasibility import minimal_radius
+from .problem import RatioProblem
+from .solution import Solution
+
+__all__ = ["Diagnostics", "diagnose", "pareto_k"]
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """Figures that say how far a fit can be trusted.
+
+    Attributes
+    ----------
+    n_p, n_q : int
+    ess_p, ess_base, ess_mu : float
+        Effective sample sizes of the p weights, of the q base weights and of the tilted weights.
+    pareto_k_p, pareto_k_mu : float
+        Tail index of p and tilted weights (above 0.7 their mean is not to be trusted); nan without arviz-stats.
+    largest_p, largest_mu : float
+        Share of the heaviest sample on either side.
+    balance_before, balance_after : ndarray of shape (k,)
+        Moment residuals in standard deviations of the q side, under base and under tilted weights.
+    hull_distance : float
+        Distance from the target to the hull of the q features; zero inside.
+    condition : float
+        Condition number of the Hessian, columns scaled alike.
+    free_directions : int
+    warnings : tuple of str
+    """
+
+    n_p: int
+    n_q: int
+    ess_p: float
+    ess_base: float
+    ess_mu: float
+    pareto_k_p: float
+    pareto_k_mu: float
+    largest_p: float
+    largest_mu: float
+    feature_names: tuple[str, ...]
+    balance_before: Array
+    balance_after: Array
+    hull_distance: float
+    condition: float
+    free_directions: int
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"effective sample size   p {self.ess_p:.1f} of {self.n_p}, q {self.ess_base:.1f} of {self.n_q}, "
+            f"weights {self.ess_mu:.1f} of {self.n_q}",
+            f"largest weight          p {self.largest_p:.1%}, weights {self.largest_mu:.1%}",
+            f"Pareto k                p {self.pareto_k_p:.2f}, weights {self.pareto_k_mu:.2f}",
+            f"balance                 {np.abs(self.balance_before).max():.3g} before, "
+            f"{np.abs(self.balance_after).max():.3g} after (largest, in standard deviations)",
+            f"distance to the hull    {self.hull_distance:.4g}",
+            f"condition number        {self.condition:.3g}, free directions {self.free_directions}",
+        ]
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+
+def pareto_k(log_weights: Array) -> float:
+    """Tail index k of importance weights, by arviz-stats.
+
+    Raises
+    ------
+    MissingExtraError
+        Without arviz-stats.
+    """
+    try:
+        from arviz_stats.base import array_stats
+    except ImportError:
+        raise MissingExtraError("arviz-stats", "diagnostics") from None
+    finite = log_weights[log_weights > -np.inf]
+    if finite.size < 25 or np.ptp(finite) == 0.0:
+        return float("nan") if finite.size < 25 else float("-inf")
+    with np.errstate(all="ignore"):
+        # psislw is made for leave-one-out and takes the logarithms of inverse weights
+        return float(array_stats.psislw(finite.max() - finite)[1])
+
+
+def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
+    """Diagnostics of a solution of a problem that was built from samples."""
+    if problem.log_weights_p is None:
+        raise DataError("problem: has no p side; build it from samples")
+    base, mu = exp(problem.log_base), solution.mu
+    log_mu = log(mu)
+    mean = base @ problem.features_q
+    spread = np.sqrt(np.maximum(base @ np.square(problem.features_q - mean), 0.0))
+    unit = np.where(spread > 1e-13 * np.abs(mean), spread, 1.0)
+    H = problem.hessian(solution.delta)
+    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+    eigenvalues = np.linalg.eigvalsh(H / np.outer(scale, scale))
+    smallest = eigenvalues[min(solution.free_directions, problem.k - 1)]
+    try:
+        k_p, k_mu = pareto_k(problem.log_weights_p), pareto_k(log_mu)
+    except MissingExtraError:
+        k_p = k_mu = float("nan")
+    facts = Diagnostics(
+        n_p=problem.log_weights_p.size,
+        n_q=problem.n_q,
+        ess_p=effective_sample_size(problem.log_weights_p),
+        ess_base=effective_sample_size(problem.log_base),
+        ess_mu=effective_sample_size(log_mu),
+        pareto_k_p=k_p,
+        pareto_k_mu=k_mu,
+        largest_p=float(exp(problem.log_weights_p.max(keepdims=True))[0]),
+        largest_mu=float(mu.max()),
+        feature_names=problem.feature_names,
+        balance_before=frozen((problem.target - mean) / unit),
+        balance_after=frozen(problem.moment(mu) / unit),
+        hull_distance=0.0 if problem.radius == 0.0 else minimal_radius(problem).radius,
+        condition=float(eigenvalues[-1] / smallest) if smallest > 0.0 else np.inf,
+        free_directions=solution.free_directions,
+        warnings=(),
+    )
+    object.__setattr__(facts, "warnings", tuple(_warnings(facts, problem.k)))
+    return facts
+
+
+def _warnings(d: Diagnostics, k: int) -> list[str]:
+    """What a careful reader of the figures would say."""
+    notes = []
+    few = max(10.0, 2.0 * k)
+    if d.ess_p < few:
+        notes.append(
+            f"ESS of the p side is {d.ess_p:.0f}: the likelihood is much sharper than the prior sample; "
+            "draw more p samples near the observation"
+        )
+    if d.ess_base < few:
+        notes.append(
+            f"ESS of the q side is {d.ess_base:.0f}: the likelihood is much sharper than the prior sample; "
+            "draw more q samples near the observation"
+        )
+    elif d.ess_mu < few:
+        notes.append(
+            f"ESS of the weights is {d.ess_mu:.0f}: few q samples look like the p side, and the ratio rests on them"
+        )
+    for name, value in (("p weights", d.pareto_k_p), ("weights", d.pareto_k_mu)):
+        if value > 0.7:
+            notes.append(f"Pareto k of the {name} is {value:.2f}: single samples decide; intervals are too short")
+    if max(d.largest_p, d.largest_mu) > 0.5:
+        notes.append("one sample has more than half of the weight")
+    if d.condition > 1e8:
+        notes.append(f"condition number {d.condition:.0e}: some features are nearly collinear under the weights")
+    if d.free_directions:
+        notes.append(
+            f"{d.free_directions} free direction{'s' if d.free_directions > 1 else ''}: features are constant or "
+            "duplicated; delta is the shortest of those that give the ratio"
+        )
+    if d.hull_distance > 0.0:
+        notes.append(
+            f"the target is {d.hull_distance:.3g} outside the hull of the q features; only the radius makes a solution"
+        )
+    return notes

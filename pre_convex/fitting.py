@@ -1,0 +1,118 @@
+"""From tables to a fit, and from a fit to files: what ``pre-convex fit`` does."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .entropy import Array
+from .errors import DataError, MissingExtraError
+from .estimators import PosteriorRatio
+from .tables import Table
+
+__all__ = ["fit_tables", "write_fit"]
+
+HEADER = ("feature", "coef", "std_error", "z", "p_value", "lower", "upper")
+
+
+def fit_tables(
+    estimator: PosteriorRatio, p: Table, q: Table, loglik_p: str | None, loglik_q: str | None
+) -> tuple[PosteriorRatio, Array]:
+    """Fit to two tables, columns matched by name; returns the fit and the q samples."""
+    log_p = log_q = None
+    if loglik_p is not None:
+        log_p, p = p.column(loglik_p), p.without(loglik_p)
+    if loglik_q is not None:
+        log_q, q = q.column(loglik_q), q.without(loglik_q)
+    if set(p.columns) != set(q.columns):
+        odd = sorted(set(p.columns) ^ set(q.columns))
+        raise DataError(f"Q: its columns differ from those of P in {', '.join(odd)}")
+    q = q.select(p.columns)
+    fitted = estimator.fit(p, q, log_p, log_q)
+    return fitted, q.values
+
+
+def write_fit(fit: PosteriorRatio, x_q: Array, out: Path, level: float) -> Iterator[Path]:
+    """Write results.json, coefficients.csv, weights.csv and the plots; yields each path once it is whole."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        yield _whole(
+            out / "results.json", lambda path: path.write_text(json.dumps(_results(fit, level), indent=2) + "\n")
+        )
+        report = fit.summary(level)
+        header = ",".join(
+            ["feature", "coef", "std_error", "z", "p_value", "lower", "upper"][: 1 + report.values.shape[1]]
+        )
+        rows = [
+            ",".join([_cell(name), *(repr(float(v)) for v in row)])
+            for name, row in zip(report.names, report.values, strict=True)
+        ]
+        yield _whole(out / "coefficients.csv", lambda path: path.write_text("\n".join([header, *rows]) + "\n"))
+        weights = ["weight", *(repr(float(m)) for m in fit.mu_)]
+        yield _whole(out / "weights.csv", lambda path: path.write_text("\n".join(weights) + "\n"))
+        for name, figure in _figures(fit, x_q, level):
+            yield _whole(out / f"{name}.png", lambda path, f=figure: f.savefig(path, format="png"))  # type: ignore[misc]
+    except OSError as error:
+        raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
+
+
+def _cell(text: str) -> str:
+    """A CSV cell."""
+    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
+
+
+def _whole(path: Path, write: Callable[[Path], Any]) -> Path:
+    """Write a file beside its place and move it there, so that it is whole or absent."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
+    os.close(handle)
+    try:
+        write(Path(name))
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return path
+
+
+def _results(fit: PosteriorRatio, level: float) -> dict[str, Any]:
+    """Everything of the fit that is not a long array."""
+    solution = fit.solution_
+    report = fit.summary(level)
+    return {
+        "features": list(fit.feature_names_),
+        "delta": fit.delta_.tolist(),
+        "table": {"columns": list(report.columns), "rows": report.values.tolist()},
+        "divergence": fit.divergence_,
+        "radius": fit.radius_,
+        "norm": "inf" if np.isinf(fit.problem_.norm) else fit.problem_.norm,
+        "status": solution.status.name,
+        "certificate": asdict(solution.certificate),
+        "solver": solution.solver,
+        "formulation": solution.formulation,
+        "iterations": solution.iterations,
+        "warnings": list(report.warnings),
+        "versions": {name: version(name) for name in ("pre_convex", "numpy", "scipy", "cvxpy")},
+    }
+
+
+def _figures(fit: PosteriorRatio, x_q: Array, level: float) -> Iterator[tuple[str, Any]]:
+    """The plots that make sense for this fit; none without matplotlib."""
+    try:
+        from . import plots
+
+        yield "coefficients", plots.plot_coefficients(fit, level=level).figure
+        yield "weights", plots.plot_weights(fit).figure
+        yield "balance", plots.plot_balance(fit).figure
+        if fit.n_features_in_ <= 2:
+            yield "ratio", plots.plot_ratio(fit, x_q, columns=tuple(range(fit.n_features_in_)), level=level).figure
+        if fit.radius_choice_ is not None and fit.radius_choice_.method == "cv":
+            yield "radius-path", plots.plot_radius_path(fit)
+    except MissingExtraError as error:
+        print(f"No plots: {error}")

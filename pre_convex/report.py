@@ -1,0 +1,156 @@
+"""The summary of a fit: a table for the terminal, a notebook, LaTeX, or a data frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from .arrays import frozen
+from .diagnostics import Diagnostics
+from .entropy import Array
+from .errors import DataError, MissingExtraError
+from .inference import Inference
+from .problem import RatioProblem
+from .solution import Solution
+
+__all__ = ["Report", "make_report"]
+
+COLUMNS = ("coef", "std err", "z", "P>|z|", "lower", "upper")
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Coefficients with their uncertainty, then divergence, certificate, effective sample sizes and warnings.
+
+    Attributes
+    ----------
+    title : str
+    names : tuple of str
+    values : ndarray of shape (k, 6) or (k, 1)
+        Coefficient, standard error, z, p-value and limits; only the coefficient where intervals are refused.
+    level : float
+    notes : tuple of (str, str)
+        Further lines, as name and text.
+    warnings : tuple of str
+    """
+
+    title: str
+    names: tuple[str, ...]
+    values: Array
+    level: float
+    notes: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Headings of the columns of ``values``."""
+        tail = 50.0 * (1.0 - self.level)
+        names = (*COLUMNS[:4], f"[{tail:g}%", f"{100 - tail:g}%]")
+        return names[: self.values.shape[1]]
+
+    def _cells(self) -> list[list[str]]:
+        """Every row as text."""
+        formats = ("{:.4f}", "{:.4f}", "{:.2f}", "{:.3f}", "{:.4f}", "{:.4f}")
+        return [[f.format(v) for f, v in zip(formats, row, strict=False)] for row in self.values]
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        first = max([len(n) for n in self.names] + [8])
+        widths = [max([len(h), *(len(row[i]) for row in cells)]) for i, h in enumerate(self.columns)]
+        width = max(first + sum(w + 2 for w in widths), 60)
+        head = " " * first + "".join(f"  {h:>{w}}" for h, w in zip(self.columns, widths, strict=True))
+        lines = [self.title, "=" * width, head, "-" * width]
+        for name, row in zip(self.names, cells, strict=True):
+            lines.append(f"{name:<{first}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
+        lines.append("-" * width)
+        label = max(len(name) for name, _ in self.notes)
+        lines += [f"{name:<{label}}  {text}" for name, text in self.notes]
+        lines.append("=" * width)
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks."""
+        head = "".join(f"<th>{escape(h)}</th>" for h in ("", *self.columns))
+        body = "".join(
+            "<tr><th>" + escape(name) + "</th>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>"
+            for name, row in zip(self.names, self._cells(), strict=True)
+        )
+        notes = "".join(f"<tr><th>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in self.notes)
+        warnings = "".join(f"<li>{escape(text)}</li>" for text in self.warnings)
+        warned = f"<ul>{warnings}</ul>" if warnings else ""
+        return f"<h4>{escape(self.title)}</h4><table><tr>{head}</tr>{body}</table><table>{notes}</table>{warned}"
+
+    def to_latex(self) -> str:
+        """A tabular environment."""
+        special = {
+            "&": r"\&",
+            "%": r"\%",
+            "_": r"\_",
+            "#": r"\#",
+            "^": r"\^{}",
+            ">": r"$>$",
+            "|": r"$|$",
+            "*": r"$\cdot$",
+        }
+
+        def clean(text: str) -> str:
+            return "".join(special.get(c, c) for c in text)
+
+        lines = [r"\begin{tabular}{l" + "r" * len(self.columns) + "}", r"\hline"]
+        lines.append(" & ".join(["", *map(clean, self.columns)]) + r" \\")
+        lines.append(r"\hline")
+        lines += [" & ".join([clean(n), *row]) + r" \\" for n, row in zip(self.names, self._cells(), strict=True)]
+        return "\n".join([*lines, r"\hline", r"\end{tabular}"])
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """A data frame of pandas or polars, one row for each feature."""
+        keys = ("coef", "std_error", "z", "p_value", "lower", "upper")[: self.values.shape[1]]
+        data = {"feature": list(self.names), **{key: self.values[:, i] for i, key in enumerate(keys)}}
+        if backend not in ("pandas", "polars"):
+            raise DataError(f"backend: {backend!r} is not known; use 'pandas' or 'polars'")
+        try:
+            import importlib
+
+            return importlib.import_module(backend).DataFrame(data)
+        except ImportError:
+            raise MissingExtraError(backend, backend) from None
+
+
+def make_report(
+    title: str,
+    problem: RatioProblem,
+    solution: Solution,
+    diagnostics: Diagnostics,
+    inference: Inference | None,
+    refusal: str,
+    level: float,
+) -> Report:
+    """Report of a fit; ``inference`` is ``None`` where intervals are refused, for the reason given."""
+    values = solution.delta[:, None]
+    notes = []
+    if inference is not None:
+        interval = inference.conf_int(level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(interval.std_error > 0.0, interval.estimate / interval.std_error, np.nan)
+        p = 2.0 * ndtr(-np.abs(z))
+        values = np.column_stack([interval.estimate, interval.std_error, z, p, interval.lower, interval.upper])
+        divergence = inference.divergence(level)
+        notes.append(
+            ("divergence", f"{-solution.primal_value:.6g} [{divergence.lower[0]:.4g}, {divergence.upper[0]:.4g}]")
+        )
+        notes.append(("delta = 0", str(inference.wald_test())))
+    else:
+        notes.append(("divergence", f"{-solution.primal_value:.6g}"))
+        notes.append(("intervals", f"not shown: {refusal}"))
+    d = diagnostics
+    notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))
+    notes.append(("solver", f"{solution.solver}, {solution.formulation}, {solution.iterations} iterations"))
+    notes.append(("radius", f"{problem.radius:.4g} in norm {problem.norm:g}"))
+    notes.append(
+        ("ESS", f"p {d.ess_p:.0f} of {d.n_p}, q {d.ess_base:.0f} of {d.n_q}, weights {d.ess_mu:.0f} of {d.n_q}")
+    )
+    return Report(title, problem.feature_names, frozen(values), level, tuple(notes), d.warnings)

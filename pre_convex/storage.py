@@ -1,0 +1,168 @@
+"""Fits on disk: one ``.npz`` file of plain arrays and a JSON header, read back without running any code."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError
+from .estimators import KLIEP, PosteriorRatio, RatioClassifier
+from .features import from_state, to_state
+from .problem import RatioProblem
+from .solution import Certificate, Solution, Status
+
+__all__ = ["load", "save"]
+
+FORMAT = 1
+#: arrays of the problem that are written; the rest is computed from them
+ARRAYS = ("target", "features_q", "log_base", "features_p", "log_weights_p")
+KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, RatioClassifier)}
+#: parameters that are functions cannot be written
+FUNCTIONS = ("penalty", "constraints")
+
+
+def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
+    """Write a fitted estimator to a file, whole or not at all.
+
+    Its feature map must be one of the package's own, and it must have been fitted without penalty and constraints,
+    since functions cannot be written without code.
+    """
+    if type(fit).__name__ not in KINDS:
+        raise DataError(f"fit: a {type(fit).__name__} cannot be written; use one of {', '.join(KINDS)}")
+    fit._fitted()
+    if fit.penalty is not None or fit.constraints is not None:
+        raise DataError("fit: its penalty or constraints are functions and cannot be written to a file")
+    arrays = {name: getattr(fit.problem_, name) for name in ARRAYS}
+    arrays = {name: value for name, value in arrays.items() if value is not None}
+    arrays |= {"delta": fit.delta_, "mu": fit.mu_}
+    header = {
+        "format": FORMAT,
+        "kind": type(fit).__name__,
+        "params": {k: _plain(v) for k, v in fit.get_params().items() if k not in (*FUNCTIONS, "features")},
+        "features": _split(to_state(fit.features_), arrays, "map"),
+        "feature_names": list(fit.feature_names_),
+        "columns": [str(c) for c in getattr(fit, "feature_names_in_", [])],
+        "n_features_in": fit.n_features_in_,
+        "radius": fit.radius_,
+        "norm": fit.problem_.norm,
+        "paired": fit.problem_.paired,
+        "share": getattr(fit, "share_", None),
+        "solution": {
+            "status": fit.solution_.status.name,
+            "certificate": asdict(fit.solution_.certificate),
+            "raw": None if fit.solution_.raw is None else asdict(fit.solution_.raw),
+            **{f.name: getattr(fit.solution_, f.name) for f in fields(Solution) if f.type in ("str", "int", "float")},
+        },
+    }
+    target = Path(path)
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file:
+            temporary = Path(file.name)
+            np.savez(file, header=np.array(json.dumps(header)), **arrays)
+        temporary.replace(target)
+    except OSError as error:
+        if "temporary" in locals():
+            temporary.unlink(missing_ok=True)
+        raise DataError(f"path: cannot write {target} ({error.strerror})") from error
+    return target
+
+
+def load(path: str | os.PathLike[str]) -> PosteriorRatio:
+    """Read a fitted estimator back; nothing in the file is executed.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> rng = np.random.default_rng(0)
+    >>> fit = PosteriorRatio("polynomial").fit(rng.normal(0.3, 1.0, (90, 1)), rng.normal(0.0, 1.2, (90, 1)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     copy = load(save(fit, pathlib.Path(folder) / "fit.npz"))
+    >>> bool(np.all(copy.log_ratio([[0.1]]) == fit.log_ratio([[0.1]])))
+    True
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(str(arrays.pop("header")))
+        if header["format"] != FORMAT:
+            raise DataError(f"path: {path} has format {header['format']}, this version reads {FORMAT}")
+        return _rebuild(header, arrays)
+    except OSError as error:
+        raise DataError(f"path: cannot read {path} ({error.strerror or error})") from error
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"path: {path} is not a fit that this package wrote ({error})") from error
+
+
+def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
+    """The estimator from its parts."""
+    features = from_state(_join(header["features"], arrays))
+    params = {k: (np.inf if v == "inf" else v) for k, v in header["params"].items()}
+    kind: Any = KINDS[header["kind"]]
+    fit: PosteriorRatio = kind(features, **params)
+    fit.features_ = features
+    fit.problem_ = RatioProblem(
+        **{name: arrays[name] for name in ARRAYS if name in arrays},
+        radius=header["radius"],
+        norm=header["norm"],
+        feature_names=tuple(header["feature_names"]),
+        paired=header["paired"],
+    )
+    facts = dict(header["solution"])
+    raw = facts.pop("raw")
+    fit.solution_ = Solution(
+        delta=arrays["delta"],
+        mu=arrays["mu"],
+        status=Status[facts.pop("status")],
+        certificate=Certificate(**facts.pop("certificate")),
+        raw=None if raw is None else Certificate(**raw),
+        **facts,
+    )
+    fit.delta_, fit.mu_ = fit.solution_.delta, fit.solution_.mu
+    fit.divergence_ = -fit.solution_.primal_value
+    fit.radius_, fit.radius_choice_ = header["radius"], None
+    fit.feature_names_ = fit.problem_.feature_names
+    fit.n_features_in_ = header["n_features_in"]
+    if header["columns"]:
+        fit.feature_names_in_ = np.array(header["columns"], dtype=object)
+    if isinstance(fit, RatioClassifier):
+        fit.classes_, fit.share_ = np.array([0, 1]), header["share"]
+    return fit
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON knows it."""
+    if isinstance(value, float) and np.isinf(value):
+        return "inf"
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _split(state: Any, arrays: dict[str, Any], name: str) -> Any:
+    """Plain data with its arrays moved to ``arrays`` and named in their place."""
+    if isinstance(state, np.ndarray):
+        arrays[name] = state
+        return {"array": name}
+    if isinstance(state, dict):
+        return {key: _split(value, arrays, f"{name}.{key}") for key, value in state.items()}
+    if isinstance(state, (list, tuple)):
+        return [_split(value, arrays, f"{name}.{i}") for i, value in enumerate(state)]
+    return _plain(state)
+
+
+def _join(state: Any, arrays: dict[str, Any]) -> Any:
+    """Inverse of :func:`_split`."""
+    if isinstance(state, dict):
+        if set(state) == {"array"}:
+            return arrays[state["array"]]
+        return {key: _join(value, arrays) for key, value in state.items()}
+    if isinstance(state, list):
+        return [_join(value, arrays) for value in state]
+    return state

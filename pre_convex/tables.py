@@ -1,0 +1,150 @@
+"""Tables from files: CSV, Parquet and npz, as named columns of numbers; never pickled objects."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import importlib.util
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import as_matrix, column_names, frozen
+from .entropy import Array
+from .errors import DataError, MissingExtraError
+
+__all__ = ["Table", "read_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Named columns of numbers.
+
+    Examples
+    --------
+    >>> table = Table(("a", "b"), np.array([[1.0, 2.0]]))
+    >>> table.column("b"), table.without("b").columns
+    (array([2.]), ('a',))
+    """
+
+    columns: tuple[str, ...]
+    values: Array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return np.asarray(self.values, dtype=dtype)
+
+    def column(self, name: str) -> Array:
+        """One column by name."""
+        return np.asarray(self.values[:, self._index(name)])
+
+    def without(self, name: str) -> Table:
+        """The table less one column."""
+        i = self._index(name)
+        rest = tuple(c for j, c in enumerate(self.columns) if j != i)
+        return Table(rest, np.delete(self.values, i, axis=1))
+
+    def select(self, names: tuple[str, ...]) -> Table:
+        """Some columns, in the order given."""
+        return Table(names, self.values[:, [self._index(name) for name in names]])
+
+    def _index(self, name: str) -> int:
+        if name not in self.columns:
+            raise DataError(f"column: {name!r} is not among {', '.join(self.columns)}")
+        return self.columns.index(name)
+
+
+def read_table(path: str | Path) -> Table:
+    """Read a table of numbers; the ending of the name says how.
+
+    CSV: a header line, then numbers; an empty cell is an error that names its line. Parquet: through polars, pandas or
+    pyarrow, whichever is installed. npz: an array ``x`` of shape (n, d) and, if the columns have names, ``columns``;
+    other arrays of length n, such as a log-likelihood, are further columns.
+    """
+    path = Path(path)
+    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".npz": _read_npz}
+    if path.suffix.lower() not in readers:
+        raise DataError(f"{path}: the ending {path.suffix!r} is not known; use {', '.join(readers)}")
+    try:
+        columns, values = readers[path.suffix.lower()](path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+    if len(set(columns)) != len(columns):
+        twice = next(c for c in columns if columns.count(c) > 1)
+        raise DataError(f"{path}: the column {twice!r} stands there twice")
+    return Table(columns, frozen(values))
+
+
+def _read_csv(path: Path) -> tuple[tuple[str, ...], Array]:
+    """Header and numbers."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = csv.reader(file)
+            header = tuple(c.strip() for c in next(lines, []))
+            if not header:
+                raise DataError(f"{path}: is empty")
+            rows = []
+            for line in lines:
+                if not line:
+                    continue
+                if len(line) != len(header):
+                    raise DataError(
+                        f"{path}: line {lines.line_num} has {len(line)} cells, the header has {len(header)}"
+                    )
+                try:
+                    rows.append([float(cell) for cell in line])
+                except ValueError:
+                    i = next(i for i, cell in enumerate(line) if not _is_number(cell))
+                    raise DataError(
+                        f"{path}: line {lines.line_num}, column {header[i]!r} holds {line[i]!r}, which is not a number"
+                    ) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: is not a CSV file ({error})") from error
+    if not rows:
+        raise DataError(f"{path}: has a header and no rows")
+    return header, np.array(rows)
+
+
+def _is_number(cell: str) -> bool:
+    """Whether float() takes a cell."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_parquet(path: Path) -> tuple[tuple[str, ...], Array]:
+    """Columns of a Parquet file."""
+    path.open("rb").close()  # the system's own words for a file that cannot be read
+    backend = next((b for b in ("polars", "pyarrow", "pandas") if importlib.util.find_spec(b)), None)
+    if backend is None:
+        raise MissingExtraError("polars", "all")
+    try:
+        if backend == "pyarrow":
+            frame: Any = importlib.import_module("pyarrow.parquet").read_table(path).to_pandas()
+        else:
+            frame = importlib.import_module(backend).read_parquet(path)
+    except Exception as error:  # each backend has types of its own for a broken file
+        raise DataError(f"{path}: is not a Parquet file ({str(error).splitlines()[0]})") from error
+    return column_names(frame) or (), as_matrix(frame, str(path))
+
+
+def _read_npz(path: Path) -> tuple[tuple[str, ...], Array]:
+    """Array ``x`` and whatever else has a row for each of its rows."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path}: is not an npz file of plain arrays ({error})") from error
+    if "x" not in arrays:
+        raise DataError(f"{path}: has no array 'x'; it holds {', '.join(arrays) or 'nothing'}")
+    x = as_matrix(arrays.pop("x"), f"{path}: x")
+    names = arrays.pop("columns", np.array([f"x{i}" for i in range(x.shape[1])]))
+    if len(names) != x.shape[1]:
+        raise DataError(f"{path}: {len(names)} names for {x.shape[1]} columns")
+    extra = {name: a for name, a in arrays.items() if a.ndim == 1 and len(a) == len(x) and a.dtype.kind in "fiub"}
+    values = np.column_stack([x, *(a.astype(float) for a in extra.values())])
+    return (*(str(n) for n in names), *extra), values

@@ -1,0 +1,143 @@
+"""The paper's conditions, as numbers: smallest eigenvalue over a ball, Weyl's bound, and the constants R₁, R₂, C_r.
+
+Theorem 1 asks for ‖∇ℓ(δ*)‖ ≤ R₁/√n and for λ_min of the Hessian above R₂ on the ball of radius C_r R₁ / (R₂ √n) around
+δ*, with C_r > 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .arrays import as_scalar, as_vector
+from .entropy import Array, exp
+from .errors import DataError
+from .problem import RatioProblem
+
+__all__ = ["Conditions", "conditions", "min_eigenvalue", "min_eigenvalue_in_ball", "weyl_bound"]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Conditions of consistency, evaluated at a point and on a ball around it.
+
+    Attributes
+    ----------
+    n : int
+        The smaller of the two sample sizes.
+    radius : float
+        Of the ball.
+    score : float
+        √n ‖∇ℓ(δ*)‖, to be bounded by R₁.
+    eigenvalue : float
+        λ_min of the Hessian at δ*.
+    eigenvalue_in_ball : float
+        Its minimum over the ball, to be bounded below by R₂.
+    weyl : float
+        Weyl's lower bound of that minimum.
+    ratio : float
+        √n ‖∇ℓ(δ*)‖ / eigenvalue_in_ball, to be below √n · radius / C_r.
+    """
+
+    n: int
+    radius: float
+    score: float
+    eigenvalue: float
+    eigenvalue_in_ball: float
+    weyl: float
+    ratio: float
+
+    def holds(self, C_r: float) -> bool:
+        """Whether R₁/R₂ = √n · radius / C_r bounds the ratio."""
+        return bool(self.ratio <= np.sqrt(self.n) * self.radius / C_r)
+
+
+def min_eigenvalue(problem: RatioProblem, delta: Any) -> float:
+    """λ_min of the Hessian at δ."""
+    return float(np.linalg.eigvalsh(problem.hessian(delta))[0])
+
+
+def _descend(function: Any, centre: Array, radius: float, starts: int, seed: int) -> tuple[float, Array]:
+    """Smallest value of a function with gradient over a ball, by projected gradient from several starts."""
+    rng = np.random.default_rng(seed)
+    directions = rng.normal(size=(starts, centre.size))
+    directions *= radius / np.linalg.norm(directions, axis=1, keepdims=True)
+    best, where = function(centre)[0], centre
+    for start in [np.zeros_like(centre), *directions]:
+        x, step = start, radius
+        value, gradient = function(centre + x)
+        for _ in range(100):
+            length = float(np.linalg.norm(gradient))
+            if step < 1e-6 * radius or length == 0.0:
+                break
+            trial = x - step * gradient / length
+            trial *= min(1.0, radius / max(float(np.linalg.norm(trial)), 1e-300))
+            new, new_gradient = function(centre + trial)
+            if new < value - 1e-15:
+                x, value, gradient = trial, new, new_gradient
+            else:
+                step *= 0.5
+        if value < best:
+            best, where = value, centre + x
+    return float(best), where
+
+
+def _third_moment(problem: RatioProblem, delta: Array, v: Array) -> Array:
+    """Derivative of v'H(δ)v: the third cumulant E[⟨F − m, v⟩² (F − m)] under μ(δ)."""
+    mu = exp(problem.log_mu(delta))
+    centred = problem.features_q - mu @ problem.features_q
+    return np.asarray((mu * (centred @ v) ** 2) @ centred)
+
+
+def min_eigenvalue_in_ball(
+    problem: RatioProblem, centre: Any, radius: float, *, starts: int = 8, seed: int = 0
+) -> tuple[float, Array]:
+    """Minimum of λ_min over the ball, and where it is reached, by projected gradient from several starts."""
+    if as_scalar(radius, "radius") <= 0.0:
+        raise DataError("radius: must be positive")
+
+    def function(delta: Array) -> tuple[float, Array]:
+        values, vectors = np.linalg.eigh(problem.hessian(delta))
+        return float(values[0]), _third_moment(problem, delta, vectors[:, 0])
+
+    return _descend(function, as_vector(centre, "centre", problem.k), radius, starts, seed)
+
+
+def weyl_bound(
+    problem: RatioProblem, centre: Any, radius: float, *, reference: Any = None, starts: int = 8, seed: int = 0
+) -> float:
+    """λ_min(Σ) − max over the ball of ‖Σ − H(δ)‖, Weyl's lower bound; Σ is the Hessian at the centre by default."""
+    delta = as_vector(centre, "centre", problem.k)
+    S = problem.hessian(delta) if reference is None else np.asarray(reference, dtype=float)
+
+    def function(at: Array) -> tuple[float, Array]:
+        values, vectors = np.linalg.eigh(problem.hessian(at) - S)
+        i = int(np.argmax(np.abs(values)))
+        sign = 1.0 if values[i] >= 0.0 else -1.0
+        return -abs(float(values[i])), -sign * _third_moment(problem, at, vectors[:, i])
+
+    worst, _ = _descend(function, delta, as_scalar(radius, "radius"), starts, seed)
+    return float(np.linalg.eigvalsh(S)[0] + worst)
+
+
+def conditions(problem: RatioProblem, delta: Any, radius: float, *, starts: int = 8, seed: int = 0) -> Conditions:
+    """All conditions at δ* on a ball of the given radius.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> problem = RatioProblem.from_samples(rng.normal(size=(400, 2)), rng.normal(size=(400, 2)))
+    >>> c = conditions(problem, [0.0, 0.0], 0.2)
+    >>> c.weyl <= c.eigenvalue_in_ball <= c.eigenvalue
+    True
+    """
+    delta = as_vector(delta, "delta", problem.k)
+    n_p = problem.n_q if problem.features_p is None else len(problem.features_p)
+    n = min(n_p, problem.n_q)
+    score = float(np.sqrt(n) * np.linalg.norm(problem.gradient(delta)))
+    inside, _ = min_eigenvalue_in_ball(problem, delta, radius, starts=starts, seed=seed)
+    weyl = weyl_bound(problem, delta, radius, starts=starts, seed=seed)
+    ratio = score / inside if inside > 0.0 else np.inf
+    return Conditions(n, float(radius), score, min_eigenvalue(problem, delta), inside, weyl, ratio)
