@@ -63,7 +63,7 @@ def _from_frame(x: Any, name: str) -> Any:
         if hasattr(x, "__array__"):
             return np.asarray(x)
         raise DataError(f"{name}: {type(x).__name__} is not a table this package can read") from error
-    series = [frame] if isinstance(frame, nw.Series) else [frame[c] for c in frame.columns]
+    series = [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
     for column in series:
         if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
             raise DataError(f"{name}: column {column.name!r} has type {column.dtype}; encode it as numbers")

@@ -25,17 +25,20 @@ class ColumnSpace:
         Orthonormal directions v in which ⟨v, F_j⟩ is the same for every row.
     condition : float
         Largest over smallest spread, columns scaled alike and null directions left out.
+    offset : ndarray of shape (k,)
+        Size of what was subtracted from the features before, whose round-off they carry.
     """
 
     centre: Array
     basis: Array
     null: Array
     condition: float
+    offset: Array
 
     def off_plane(self, b: Array) -> Array:
         """Coordinates of b along the null directions, relative to the rows; zero where they are round-off."""
         along = (b - self.centre) @ self.null
-        size = (np.abs(b) + np.abs(self.centre)) @ np.abs(self.null)
+        size = (np.abs(b) + np.abs(self.centre) + self.offset) @ np.abs(self.null)
         return np.where(np.abs(along) > 1e-13 * size, along, 0.0)
 
     def free(self, b: Array) -> Array:
@@ -46,7 +49,7 @@ class ColumnSpace:
         return np.asarray(self.null @ np.linalg.svd(off[None, :])[2][1:].T)
 
 
-def column_space(features: Array) -> ColumnSpace:
+def column_space(features: Array, origin: Array | None = None) -> ColumnSpace:
     """Coordinates in which any F, however scaled and collinear, is well conditioned.
 
     Examples
@@ -58,7 +61,9 @@ def column_space(features: Array) -> ColumnSpace:
     centre = features.mean(axis=0)
     centred = features - centre
     spread = np.abs(centred).max(axis=0)
-    constant = spread <= 1e-13 * np.abs(features).max(axis=0)  # round-off of the column's size
+    offset = np.zeros(k) if origin is None else np.abs(origin)
+    reach = np.abs(features).max(axis=0) + offset
+    constant = spread <= 1e-13 * reach  # round-off of the column's size
     spread = np.where(constant, 1.0, spread)
     centred /= spread
     centred[:, constant] = 0.0
@@ -67,24 +72,24 @@ def column_space(features: Array) -> ColumnSpace:
     _, singular, rotation = np.linalg.svd(centred, full_matrices=True)
     singular = np.concatenate([singular, np.zeros(k - len(singular))])
     # a direction is null when the rows differ along it by no more than round-off of their entries
-    size = np.where(constant, 0.0, np.abs(features).max(axis=0) / spread)
+    size = np.where(constant, 0.0, reach / spread)
     alive = singular > (1e-14 + 2e-15 * float(size.max(initial=0.0))) * max(float(singular[0]), 1e-300)
     basis = (rotation[alive].T / singular[alive]) / spread[:, None] * np.sqrt(n)
     null = np.linalg.qr(rotation[~alive].T / spread[:, None])[0] if not alive.all() else np.zeros((k, 0))
     condition = float(singular[alive][0] / singular[alive][-1]) if alive.any() else 1.0
-    return ColumnSpace(centre, basis, null, condition)
+    return ColumnSpace(centre, basis, null, condition, offset)
 
 
 def coordinates(rows: Rows, subset: Rows | None = None) -> ColumnSpace:
     """Coordinates of the rows that carry weight; from the subset when all rows agree with its null directions."""
     if subset is not None:
-        space = column_space(subset.features[subset.log_base > -np.inf])
+        space = column_space(subset.features[subset.log_base > -np.inf], rows.origin)
         reach = np.zeros(space.null.shape[1])
         for block, f in rows.blocks():
             heights = np.abs((f[rows.log_base[block] > -np.inf] - space.centre) @ space.null)
             reach = np.maximum(reach, heights.max(axis=0, initial=0.0))
-        size = np.abs(subset.features).max(axis=0) @ np.abs(space.null)
+        size = (np.abs(subset.features).max(axis=0) + space.offset) @ np.abs(space.null)
         if np.all(reach <= 1e-13 * size):
             return space
     everything = rows.take(slice(None))
-    return column_space(everything.features[everything.log_base > -np.inf])
+    return column_space(everything.features[everything.log_base > -np.inf], rows.origin)

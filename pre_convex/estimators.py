@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
 from .arrays import as_matrix, as_vector, column_names
 from .bootstrap import bootstrap
@@ -19,7 +21,7 @@ from .kernels import Kernel
 from .likelihoods import log_likelihood
 from .problem import RatioProblem
 from .report import Report, make_report
-from .selection import RadiusChoice, automatic_radius, cross_validated_radius
+from .selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
 from .solution import Solution
 from .solvers import solve
 
@@ -57,7 +59,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     delta_, mu_ : ndarray
         Ratio parameters and weights on the q sample.
     divergence_ : float
-        −ℓ(δ̂), the estimated divergence between the posteriors.
+        −ℓ_R(δ̂) = KL(μ̂ ‖ base weights), the estimated divergence between the posteriors.
     solution_, problem_ : Solution, RatioProblem
     radius_ : float
     radius_choice_ : RadiusChoice or None
@@ -111,7 +113,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         log_lik_p, log_lik_q : arrays, functions x -> (n,), or None
         """
         columns = column_names(x_p) or column_names(x_q)
-        self.features_ = self._feature_map(x_p, x_q)
+        self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q)
         problem = RatioProblem.from_samples(
             x_p, x_q, log_lik_p, log_lik_q, features=self.features_, norm=self.norm, paired=self.paired
         )
@@ -141,9 +143,12 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.feature_names_ = self.problem_.feature_names
         return self
 
-    def _feature_map(self, x_p: Any, x_q: Any) -> FeatureMap:
+    def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any) -> FeatureMap:
         """The feature map, with landmarks among the samples if it is a kernel."""
         features = make_features(self.features)
+        if isinstance(features, Kernel) and features.length_scale == "cv":
+            samples = (x_p, x_q, log_lik_p, log_lik_q)
+            return cross_validated_kernel(features, *samples, folds=self.cv, paired=self.paired, seed=self.random_state)
         if isinstance(features, Kernel) and features.factor is None:
             points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
             return features.fitted(points, np.random.default_rng(self.random_state))
@@ -172,8 +177,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             missing = sorted(set(wanted) - set(columns))
             if missing:
                 raise DataError(f"{name}: lacks the columns {', '.join(missing)} of the fit")
-            x = x[list(wanted)]
-        rows = as_matrix(x, name)
+            rows = as_matrix(x, name)[:, [columns.index(c) for c in wanted]]
+        else:
+            rows = as_matrix(x, name)
         if rows.shape[1] != self.n_features_in_:
             raise DataError(f"{name}: has {rows.shape[1]} columns, the fit had {self.n_features_in_}")
         return rows
@@ -304,6 +310,13 @@ class PluginRatio(KLIEP):
         """Log prior ratio plus log-likelihood ratio, normalised."""
         return self._unnormalised(self._rows(x)) - self.log_constant_
 
+    def inference(self, kind: str = "centred") -> Inference:
+        """Refused: the coefficients are those of the prior ratio alone."""
+        raise DataError(
+            "PluginRatio: its coefficients are those of the prior ratio, and intervals of the posterior ratio do not "
+            "follow from them; use PosteriorRatio, or KLIEP for the prior ratio"
+        )
+
     def _loss(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any) -> float:
         rows_p, rows_q = self._rows(x_p, "x_p"), self._rows(x_q, "x_q")
         w = log_normalise(log_likelihood(log_lik_p, rows_p, "log_lik_p"))
@@ -319,33 +332,48 @@ class PluginRatio(KLIEP):
 class RatioClassifier(ClassifierMixin, PosteriorRatio):  # type: ignore[misc]
     """The density ratio as a classifier: ``fit(X, y)`` with y = 1 for p rows and y = 0 for q rows.
 
-    It stands in pipelines and grid searches; ``score`` is the held-out −ℓ, ``sample_weight`` are likelihoods.
+    It stands in pipelines and grid searches; any two labels will do, the second in order being p. ``score`` is the
+    held-out −ℓ, ``sample_weight`` are likelihoods.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RatioClassifier:  # type: ignore[override]
         """Estimate the ratio of the rows with y = 1 to those with y = 0."""
-        x_p, x_q, l_p, l_q = self._split(X, y, sample_weight)
+        if y is None:
+            raise DataError("y: requires y to be passed, but the target y is None")
+        labels = column_or_1d(np.asarray(y), warn=True)
+        check_classification_targets(labels)
+        self.classes_ = np.unique(labels)
+        if len(self.classes_) != 2:
+            classes = "one class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
+            raise DataError(f"y: Only binary classification is supported; y has {classes} and should hold two labels")
+        x_p, x_q, l_p, l_q = self._split(X, labels, sample_weight)
         super().fit(x_p, x_q, l_p, l_q)
-        self.classes_ = np.array([0, 1])
+        columns = column_names(X)
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
         self.share_ = len(x_p) / (len(x_p) + len(x_q))
         return self
 
-    @staticmethod
-    def _split(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
-        labels = as_vector(y, "y")
-        if not set(np.unique(labels)) == {0.0, 1.0}:
-            raise DataError("y: must hold the labels 0 and 1, both of them")
-        rows = as_matrix(X, "X")
+    def _split(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
+        """Rows and log-likelihoods of the two sides."""
+        rows, labels = as_matrix(X, "X"), np.asarray(y)
         if len(labels) != len(rows):
             raise DataError(f"y: has {len(labels)} entries for {len(rows)} rows of X")
-        one = labels == 1.0
+        one = labels == self.classes_[1]
+        if one.all() or not one.any():
+            raise DataError("y: must hold both labels")
         if sample_weight is None:
             return rows[one], rows[~one], None, None
         weight = as_vector(sample_weight, "sample_weight", len(rows))
-        if np.any(weight < 0.0):
-            raise DataError("sample_weight: must not be negative")
+        if np.any(weight < 0.0) or not (weight[one].any() and weight[~one].any()):
+            raise DataError("sample_weight: must not be negative, nor zero for a whole class")
         logs = log(weight)
         return rows[one], rows[~one], logs[one], logs[~one]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
     def decision_function(self, X: Any) -> Array:
         """Log r(x)."""
@@ -353,13 +381,15 @@ class RatioClassifier(ClassifierMixin, PosteriorRatio):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Array:
         """P(y = 1 | x) at the share of p rows seen in the fit, second column."""
-        odds = self.log_ratio(X) + float(log(np.array(self.share_ / (1.0 - self.share_))))
+        ratio = self.log_ratio(X)
+        odds = ratio + float(log(np.array(self.share_ / (1.0 - self.share_))))
         p = 1.0 / (1.0 + exp(-np.clip(odds, -700.0, 700.0)))
         return np.column_stack([1.0 - p, p])
 
     def predict(self, X: Any) -> Array:
         """The likelier label."""
-        return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)])
+        second = (self.predict_proba(X)[:, 1] > 0.5).astype(int)
+        return np.asarray(self.classes_[second])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
         """Held-out −ℓ."""

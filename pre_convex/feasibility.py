@@ -170,7 +170,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     directions = np.column_stack([_unit(norm, v) for v in candidates])
     values = directions.T @ b - support(rows, directions, 1)[0]
     best = int(np.argmax(values))
-    round_off = 1e-14 * float(np.abs(directions[:, best]) @ (np.abs(b) + np.abs(ranges)))
+    round_off = 1e-14 * float(np.abs(directions[:, best]) @ (np.abs(b) + np.abs(ranges) + space.offset))
     nearest = min((hull, scaled), key=lambda h: norm(_residual(rows, b, h)))
     distance = norm(_residual(rows, b, nearest))
     if values[best] > round_off and distance > 0.0:
@@ -189,7 +189,8 @@ def _residual(rows: Rows, b: Array, hull: Hull) -> Array:
 def _distance(rows: Rows, b: Array, norm: Norm, scale: float, index: Index, rtol: float, basis: Array) -> Hull:
     """Column generation for [HULL] in the coordinates (F − b) · basis; INSIDE stands for no distance found."""
     nearest = _nearest(norm)
-    zero = ON_HULL * scale + 1e-13 * norm(np.abs(b) @ np.abs(basis))
+    offset = 0.0 if rows.origin is None else np.abs(rows.origin)
+    zero = ON_HULL * scale + 1e-13 * norm((np.abs(b) + offset) @ np.abs(basis))
     passes, best_lower, best_direction = 1, -np.inf, np.zeros(b.size)
     while True:
         G = (b - rows.take(index).features) @ basis

@@ -73,8 +73,9 @@ class Kernel(_Joinable):
     ----------
     kind : {"rbf", "laplacian", "polynomial"}
         exp(−|x−y|²/2s²), exp(−|x−y|₁/s), or (⟨x,y⟩/s² + 1)^degree for a length scale s.
-    length_scale : float or "median"
-        s, or the median distance between the points that the map is fitted to.
+    length_scale : float, "median" or "cv"
+        s, or the median distance between the points that the map is fitted to, or, in an estimator, the multiple of it
+        with the best held-out score.
     degree : int
         Of the polynomial kernel.
     landmarks : int, optional
@@ -95,8 +96,8 @@ class Kernel(_Joinable):
         if self.kind not in KERNELS:
             raise DataError(f"kind: {self.kind!r} is not known; use one of {', '.join(KERNELS)}")
         numeric = isinstance(self.length_scale, (int, float)) and self.length_scale > 0
-        if not (numeric or self.length_scale == "median"):
-            raise DataError(f"length_scale: {self.length_scale!r} is neither a positive number nor 'median'")
+        if not (numeric or self.length_scale in ("median", "cv")):
+            raise DataError(f"length_scale: {self.length_scale!r} is neither a positive number, 'median' nor 'cv'")
 
     def gram(self, x: Array, y: Array) -> Array:
         """k(x_i, y_j)."""
@@ -111,6 +112,8 @@ class Kernel(_Joinable):
 
     def fitted(self, x: Array, rng: np.random.Generator | None = None) -> Kernel:
         """The map with its landmarks chosen among the rows of x."""
+        if self.length_scale == "cv":
+            raise DataError("length_scale: 'cv' needs an estimator, which has two samples to hold out from")
         scale = median_length_scale(x) if self.length_scale == "median" else self.length_scale
         kernel = replace(self, length_scale=float(scale))
         exact = self.landmarks is None and len(x) <= EXACT_POINTS

@@ -146,12 +146,13 @@ class RatioProblem:
         ('x0', 'x1', 'x0^2', 'x1^2')
         """
         columns, columns_q = column_names(x_p), column_names(x_q)
-        if columns is not None and columns_q is not None and columns != columns_q:
-            if sorted(columns) != sorted(columns_q):
-                odd = sorted(set(columns) ^ set(columns_q))
-                raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(odd)}")
-            x_q = x_q[list(columns)]
+        both = columns is not None and columns_q is not None
+        if both and sorted(columns) != sorted(columns_q):  # type: ignore[arg-type]
+            odd = sorted(set(columns) ^ set(columns_q))  # type: ignore[arg-type]
+            raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(odd)}")
         x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
+        if both and columns != columns_q:
+            x_q = x_q[:, [columns_q.index(c) for c in columns]]  # type: ignore[union-attr]
         if x_p.shape[1] != x_q.shape[1]:
             raise DataError(f"x_q: has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}")
         if paired and len(x_p) != len(x_q):

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from typing import Any
 
 import numpy as np
 
-from .arrays import frozen
+from .arrays import as_matrix, frozen
 from .entropy import Array, exp, log, log_sum_exp
 from .errors import DataError
 from .feasibility import minimal_radius
-from .inference import Inference
+from .kernels import Kernel, median_length_scale
 from .linear import square_root
 from .problem import RatioProblem
 from .solvers import radius_path, solve
 
-__all__ = ["RadiusChoice", "automatic_radius", "cross_validated_radius"]
+__all__ = ["RadiusChoice", "automatic_radius", "cross_validated_kernel", "cross_validated_radius"]
+
+#: length scales that are tried, in multiples of the median distance
+LENGTH_SCALES = (0.125, 0.25, 0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,22 +55,33 @@ class RadiusChoice:
 def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, seed: int = 0, draws: int = 20_000) -> RadiusChoice:
     """The 1 − alpha quantile of ‖∇ℓ(δ*)‖ under its limiting normal law, whose covariance is estimated.
 
-    The covariance is that of the moment residual at the unpenalised solution, or at δ = 0 where there is none. It falls
-    with 1/n, so the radius falls with the root of n. A radius below the distance to the hull is raised to just above.
+    The covariance is first taken at δ = 0 and then at the solution with the radius that this gives. It falls with 1/n,
+    so the radius falls with the root of n. A radius below the distance to the hull is raised to just above it.
     """
     if not 0.0 < alpha < 1.0:
         raise DataError(f"alpha: {alpha!r} is not between 0 and 1")
-    bare = problem.with_radius(0.0)
-    pilot = solve(bare, check=False)
-    delta = pilot.delta if pilot.status.ok else np.zeros(problem.k)
-    V = Inference(bare, delta).score_variance
-    noise = np.random.default_rng(seed).normal(size=(draws, problem.k)) @ square_root(V)
-    radius = float(np.quantile(np.linalg.norm(noise, problem.norm, axis=1), 1.0 - alpha))
-    if not pilot.status.ok:
-        reach = minimal_radius(bare).radius
+    if problem.features_p is None or problem.log_weights_p is None:
+        raise DataError("radius: 'auto' needs the p samples; build the problem from samples")
+    reach = minimal_radius(problem).radius
+    noise = np.random.default_rng(seed).normal(size=(draws, problem.k))
+    delta, radius = np.zeros(problem.k), 0.0
+    for _ in range(2):
+        lengths = np.linalg.norm(noise @ square_root(_score_variance(problem, delta)), problem.norm, axis=1)
+        radius = float(np.quantile(lengths, 1.0 - alpha))
         if radius <= 1.01 * reach:
             return RadiusChoice(1.05 * reach, "auto", raised=True)
+        delta = solve(problem.with_radius(radius), check=False).delta
     return RadiusChoice(radius, "auto")
+
+
+def _score_variance(problem: RatioProblem, delta: Array) -> Array:
+    """Covariance of the moment residual b − F'μ(δ), each side centred at its own mean."""
+    assert problem.features_p is not None
+    assert problem.log_weights_p is not None
+    w, mu = exp(problem.log_weights_p), exp(problem.log_mu(delta))
+    p = w[:, None] * (problem.features_p - problem.target)
+    q = mu[:, None] * (problem.features_q - mu @ problem.features_q)
+    return np.asarray((p - q).T @ (p - q) if problem.paired else p.T @ p + q.T @ q)
 
 
 def cross_validated_radius(
@@ -88,7 +102,10 @@ def cross_validated_radius(
     fold_q = rng.permutation(n_q) % folds
     fold_p = fold_q if problem.paired else rng.permutation(n_p) % folds
     scores = np.array([_held_out(problem, fold_p == i, fold_q == i, radii) for i in range(folds)])
-    mean, error = scores.mean(axis=0), scores.std(axis=0, ddof=1) / np.sqrt(folds)
+    solved = np.isfinite(scores).all(axis=0)  # a radius without a solution in some fold is out of the running
+    mean, error = np.full(steps, -np.inf), np.zeros(steps)
+    mean[solved] = scores[:, solved].mean(axis=0)
+    error[solved] = scores[:, solved].std(axis=0, ddof=1) / np.sqrt(folds)
     best = int(np.argmax(mean))
     if not np.isfinite(mean[best]):
         raise DataError("radius: no radius of the path has a solution in every fold; give a larger one yourself")
@@ -96,6 +113,32 @@ def cross_validated_radius(
     if one_se:
         chosen = int(np.flatnonzero(mean >= mean[best] - error[best])[0])
     return RadiusChoice(float(radii[chosen]), "cv", radii, mean, error, float(radii[best]))
+
+
+def cross_validated_kernel(
+    kernel: Kernel,
+    x_p: Any,
+    x_q: Any,
+    log_lik_p: Any,
+    log_lik_q: Any,
+    *,
+    folds: int = 5,
+    paired: bool = False,
+    seed: int = 0,
+) -> Kernel:
+    """The kernel with the length scale, among multiples of the median distance, whose best radius scores best."""
+    x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
+    points = np.concatenate([x_p, x_q])
+    median = median_length_scale(points)
+    best, chosen = -np.inf, None
+    for multiple in LENGTH_SCALES:
+        candidate = replace(kernel, length_scale=multiple * median).fitted(points, np.random.default_rng(seed))
+        problem = RatioProblem.from_samples(x_p, x_q, log_lik_p, log_lik_q, features=candidate, paired=paired)
+        score = float(cross_validated_radius(problem, folds=folds, seed=seed, steps=12).mean.max())
+        if score > best:
+            best, chosen = score, candidate
+    assert chosen is not None  # a path always has a finite score at its top
+    return chosen
 
 
 def _held_out(problem: RatioProblem, test_p: Any, test_q: Any, radii: Array) -> Array:

@@ -57,7 +57,7 @@ class Status(StrEnum):
 class Lift:
     """[LIFT] on some rows: corrections c that keep the total weight and move the moment by given amounts."""
 
-    def __init__(self, features: Array, mu: Array) -> None:
+    def __init__(self, features: Array, mu: Array, origin: Array | None = None) -> None:
         self.features, self.mu = features, mu
         self.total = float(mu.sum()) or 1.0
         mean = (mu @ features) / self.total
@@ -65,14 +65,14 @@ class Lift:
         self.scatter = without_noise((self.centred * mu[:, None]).T @ self.centred / self.total, mean) * self.total
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0) / self.total)
         self.centred[:, spread == 0.0] = 0.0
-        self.size = np.abs(mean) + spread
+        self.size = np.abs(mean) + spread + (0.0 if origin is None else np.abs(origin))
 
     def corrections(self, shifts: list[Array]) -> list[Array | None]:
         """For each u the c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u up to round-off, or ``None`` if there is none."""
         if not shifts:
             return []
         U = np.column_stack(shifts)
-        allowed = 1e-13 * (np.abs(U) + self.size[:, None])
+        allowed = 1e-13 * (np.abs(U) + self.size[:, None])  # size includes what was subtracted before
         with np.errstate(over="ignore", invalid="ignore"):
             C, left = self._refined(lambda V: solve_psd(self.scatter, V), U)
             if not np.all(np.abs(left) <= allowed):  # the scatter squares the condition of F; its factor does not
@@ -321,7 +321,7 @@ def certificate(
     r_tilted = b - summary.mean
     g = penalty.value(delta)
     value = float(summary.log_z - b @ delta + g)
-    lift = Lift(rows.features, exp(rows.features @ delta + rows.log_base - summary.log_z))
+    lift = Lift(rows.features, exp(rows.features @ delta + rows.log_base - summary.log_z), problem.rows.origin)
     noise = 4.0 * EPS * (1.0 + abs(summary.log_z) + float((np.abs(b) + lift.size) @ np.abs(delta)) + abs(g))
     gap = penalty.gap(delta, r_tilted, lift) + noise
     r, simplex, e_qn = r_tilted, 0.0, 0.0
@@ -334,7 +334,7 @@ def certificate(
         e_qn = float(np.linalg.norm(r - r_tilted))
         if gap > 1e-13 * (1.0 + abs(value)) and isinstance(penalty, BallPenalty) and clean.any():
             everything = problem.rows.take(slice(None))
-            lower = penalty.bound(r, delta, Lift(everything.features, clean), problem.log_base)
+            lower = penalty.bound(r, delta, Lift(everything.features, clean, problem.rows.origin), problem.log_base)
             gap = min(gap, value - lower + noise)
     return Certificate(
         primal_value=value,

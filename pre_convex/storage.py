@@ -42,6 +42,8 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
     arrays = {name: getattr(fit.problem_, name) for name in ARRAYS}
     arrays = {name: value for name, value in arrays.items() if value is not None}
     arrays |= {"delta": fit.delta_, "mu": fit.mu_}
+    if isinstance(fit, RatioClassifier):
+        arrays["classes"] = fit.classes_
     header = {
         "format": FORMAT,
         "kind": type(fit).__name__,
@@ -134,7 +136,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     if header["columns"]:
         fit.feature_names_in_ = np.array(header["columns"], dtype=object)
     if isinstance(fit, RatioClassifier):
-        fit.classes_, fit.share_ = np.array([0, 1]), header["share"]
+        fit.classes_, fit.share_ = arrays["classes"], header["share"]
     return fit
 
 

@@ -128,8 +128,30 @@ def test_the_classifier_stands_in_pipelines_and_grid_searches():
     assert np.mean(search.predict(X) == y) > 0.55
     weighted = pre.RatioClassifier().fit(X, y, sample_weight=np.repeat([1.0, 2.0], 150))
     np.testing.assert_allclose(weighted.delta_, pre.RatioClassifier().fit(X, y).delta_, atol=1e-9)
-    with pytest.raises(pre.DataError, match="y: must hold the labels 0 and 1"):
+    with pytest.raises(pre.DataError, match="y: Only binary classification is supported; y has one class"):
         pre.RatioClassifier().fit(X, np.ones(300))
+
+
+#: what scikit-learn's own checks ask beyond what a two-sample fit promises
+NOT_PROMISED = {
+    "check_n_features_in_after_fitting": "the message about a wrong number of columns has other words",
+    "check_fit2d_predict1d": "a vector is one column here",
+    "check_fit1d": "a vector is one column here",
+    "check_dtype_object": "the message about objects has other words",
+    "check_estimators_empty_data_messages": "the message about empty data has other words",
+    "check_estimators_nan_inf": "the message names the entry instead of 'NaN or inf'",
+    "check_sample_weight_equivalence_on_dense_data": "an automatic radius and the share of p rows depend on n",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_own_checks():
+    from sklearn.utils.estimator_checks import check_estimator
+
+    results = check_estimator(pre.RatioClassifier(radius="auto"), on_fail=None, on_skip=None)
+    failed = {r["check_name"] for r in results if r["status"] == "failed"}
+    assert failed <= set(NOT_PROMISED)
+    assert sum(r["status"] == "passed" for r in results) >= 50
 
 
 def test_the_automatic_radius_falls_with_the_root_of_n():
@@ -221,6 +243,15 @@ def test_a_kernel_needs_a_radius_and_says_why():
     x_p, x_q = bimodal(0, 30)
     with pytest.raises(pre.DataError, match="radius: a kernel needs a positive radius; its features can match any"):
         pre.KLIEP("kernel").fit(x_p, x_q)
+
+
+def test_the_length_scale_is_cross_validated():
+    x_p, x_q = bimodal(0, 100)
+    held_p, held_q = bimodal(1)
+    chosen = pre.KLIEP(pre.Kernel(length_scale="cv"), radius="auto").fit(x_p, x_q)
+    wide = pre.KLIEP(pre.Kernel(length_scale=50.0), radius="auto").fit(x_p, x_q)
+    assert chosen.features_.length_scale < 5.0
+    assert chosen.score(held_p, held_q) > wide.score(held_p, held_q)
 
 
 def test_landmarks_come_close_to_the_exact_kernel():

@@ -157,7 +157,7 @@ class _Descent:
             d = self.penalty.step(point.delta, gradient, H) - point.delta
         except SolveError:
             return None
-        return d if np.all(np.isfinite(d)) else None
+        return d if np.all(np.abs(d) < 1e100) else None  # beyond that its square is no number
 
     def _variances(self) -> Array:
         """Variances of the columns over a sample of the rows, whatever their weights."""

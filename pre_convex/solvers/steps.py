@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..entropy import Array, exp, log
 from ..errors import DataError, SolveError
@@ -79,18 +79,14 @@ class Ridge(_FromZero):
         x = delta
         for _ in range(100):
             lam = float(exp(np.array(min(t, 600.0))))
-            try:
-                factor = cho_factor(H + lam * eye, lower=True, check_finite=False)
-            except LinAlgError:  # λ too small for a singular H
-                low, t = t, t + 2.0 if high == np.inf else 0.5 * (t + high)
-                continue
-            x = -cho_solve(factor, q, check_finite=False)
+            factor, failed = dpotrf(H + lam * eye, lower=1)
+            x = -dpotrs(factor, q, lower=1)[0]
             length = float(np.linalg.norm(x))
-            if not (np.isfinite(length) and length > 0.0):
+            if failed or not (np.isfinite(length) and length > 0.0):  # λ too small for a singular H
                 low, t = t, t + 2.0 if high == np.inf else 0.5 * (t + high)
                 continue
             error = t + float(log(np.array(length / R)))
-            slope = 1.0 - lam * float(x @ cho_solve(factor, x, check_finite=False)) / length**2
+            slope = 1.0 - lam * float(x @ dpotrs(factor, x, lower=1)[0]) / length**2
             if abs(error) <= 4e-15 * max(1.0, abs(t)):
                 break
             low, high = (t, high) if error < 0.0 else (low, t)

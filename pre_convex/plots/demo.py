@@ -1,4 +1,4 @@
-"""Figures; the only home of matplotlib."""
+"""The demo in three panels."""
 
 from __future__ import annotations
 
@@ -7,32 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .entropy import exp
-from .errors import MissingExtraError
-from .experiments.demo import Demo, DemoRow
+from ..entropy import exp
+from ..experiments.demo import Demo, DemoRow
+from .canvas import BLUE, GREEN, GREY, ORANGE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["plot_demo"]
 
-# Okabe and Ito's colours, which people with any colour vision can tell apart
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
-
-
-def _figure(width: float, height: float, columns: int) -> tuple[Figure, Any]:
-    """A figure that needs no screen."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
-    return figure, figure.subplots(1, columns)
-
 
 def plot_demo(demo: Demo, rows: Sequence[DemoRow], tol: float) -> Figure:
     """Three panels: the ratio on the prior sample, the hull with its target, and the proven gaps."""
-    figure, (ratio, hull, gaps) = _figure(14.5, 4.6, 3)
+    figure = new_figure(14.5, 4.6)
+    ratio, hull, gaps = figure.subplots(1, 3)
     best = rows[0].solution
     _plot_ratio(figure, ratio, demo, best.delta)
     _plot_hull(hull, demo)
