@@ -22,7 +22,8 @@ class ColumnSpace:
     basis : ndarray of shape (k, r)
         T: the columns of (F − centre) T are uncorrelated and of equal spread.
     null : ndarray of shape (k, f)
-        Orthonormal directions v in which ⟨v, F_j⟩ is the same for every row.
+        Directions v in which ⟨v, F_j⟩ is the same for every row, orthonormal once each column is scaled by its spread:
+        in this form they are accurate component by component, whatever the scales.
     condition : float
         Largest over smallest spread, columns scaled alike and null directions left out.
     offset : ndarray of shape (k,)
@@ -44,9 +45,8 @@ class ColumnSpace:
     def free(self, b: Array) -> Array:
         """Orthonormal directions in which δ changes neither the loss nor the ratio on any row, shape (k, f)."""
         off = self.off_plane(b)
-        if not np.any(off):
-            return self.null
-        return np.asarray(self.null @ np.linalg.svd(off[None, :])[2][1:].T)
+        null = self.null if not np.any(off) else self.null @ np.linalg.svd(off[None, :])[2][1:].T
+        return np.asarray(np.linalg.qr(null)[0])
 
 
 def column_space(features: Array, origin: Array | None = None) -> ColumnSpace:
@@ -75,7 +75,7 @@ def column_space(features: Array, origin: Array | None = None) -> ColumnSpace:
     size = np.where(constant, 0.0, reach / spread)
     alive = singular > (1e-14 + 2e-15 * float(size.max(initial=0.0))) * max(float(singular[0]), 1e-300)
     basis = (rotation[alive].T / singular[alive]) / spread[:, None] * np.sqrt(n)
-    null = np.linalg.qr(rotation[~alive].T / spread[:, None])[0] if not alive.all() else np.zeros((k, 0))
+    null = rotation[~alive].T / spread[:, None]
     condition = float(singular[alive][0] / singular[alive][-1]) if alive.any() else 1.0
     return ColumnSpace(centre, basis, null, condition, offset)
 

@@ -352,9 +352,10 @@ def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start
     z = None if start is None else np.asarray(np.linalg.lstsq(T, start, rcond=None)[0], dtype=float)
     found = newton(inner, penalty, tol=tol, start=z)
     delta = T @ found.delta
-    delta -= space.null @ (space.null.T @ delta)
+    free = space.free(b)
+    delta -= free @ (free.T @ delta)
     # whatever the coordinates lost to round-off is in the certificate, which knows the original variables only
     summary = tilt(rows, delta, covariance=False)
     proof = certificate(problem, delta, penalty=penalty, summary=summary)
     log_mu = problem.log_mu(delta)
-    return replace(found, delta=delta, log_mu=log_mu, certificate=proof, free_directions=space.null.shape[1])
+    return replace(found, delta=delta, log_mu=log_mu, certificate=proof, free_directions=free.shape[1])
