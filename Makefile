@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test setup lint format bench clean
+.PHONY: demo test setup lint format bench coverage clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -25,7 +25,10 @@ format: setup
 	$(BIN)/ruff format .
 
 bench: setup
-	$(BIN)/python benchmarks/newton.py
+	$(BIN)/python benchmarks/newton.py $(ARGS)
+
+coverage: setup
+	$(BIN)/python benchmarks/coverage.py $(ARGS)
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -150,12 +150,12 @@ class Inference:
         if f.shape[1] != self.problem.k:
             raise DataError(f"features: have {f.shape[1]} columns where the problem has {self.problem.k}")
         z = solve_psd(self._H, (f - self.problem.target).T)
-        p = self._p @ z
-        q = -self._q @ z - (self._mu - self._base)[:, None]
-        if self.problem.paired:
-            variance = np.square(p + q).sum(axis=0)
-        else:
-            variance = np.square(p).sum(axis=0) + np.square(q).sum(axis=0)
+        # the influence of a row on log r is ⟨z, its influence on the score⟩ − its influence on log Z; squares summed
+        # over rows are a quadratic form in z, which spares an array of rows by points
+        log_z = self._mu - self._base
+        cross = (self._p - self._q if self.problem.paired else -self._q).T @ log_z
+        variance = np.einsum("ki,kl,li->i", z, self.score_variance, z) - 2.0 * cross @ z + float(log_z @ log_z)
+        variance = np.maximum(variance, 0.0)
         summary = self.problem.tilt(self.delta)
         origin = self.problem.rows.origin
         estimate = (f if origin is None else f - origin) @ self.delta - summary.log_z

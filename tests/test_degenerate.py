@@ -73,6 +73,27 @@ def test_scaled_columns_with_every_solver(solver):
         np.testing.assert_allclose(delta * scale, pre.solve(plain).delta, atol=1e-6)
 
 
+@pytest.mark.parametrize("scales", [(1e3, 1e-3), (1e-6, 1e6)])
+def test_dependent_columns_of_different_scale(scales):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x_p, x_q = rng.normal(size=(400, 2)), rng.normal(size=(400, 2)) + 0.2
+        M = np.array([[1, 0, 1, 0.3, 1], [0, 1, 3, -0.7, 1]]) @ np.diag([1, 1, scales[0], 1, scales[1]])
+        solution = pre.solve(pre.RatioProblem.from_samples(x_p @ M, x_q @ M))
+        assert solution.free_directions == 3
+        assert solution.primal_value == pytest.approx(
+            pre.solve(pre.RatioProblem.from_samples(x_p, x_q)).primal_value, abs=1e-8
+        )
+
+
+def test_a_constant_column_beside_one_far_from_zero():
+    rng = np.random.default_rng(0)
+    x_p, x_q = rng.normal(size=(150, 3)) + [0.4, 0, 1e6], rng.normal(size=(150, 3)) + [0, 0, 1e6]
+    x_p[:, 1] = x_q[:, 1] = 1.0
+    solution = pre.solve(pre.RatioProblem.from_samples(x_p, x_q))
+    assert solution.free_directions == 1
+
+
 def test_one_row():
     solution = pre.solve(pre.RatioProblem([2.0, 3.0], [[2.0, 3.0]]))
     np.testing.assert_array_equal(solution.delta, [0.0, 0.0])

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -24,22 +23,24 @@ def assert_same(printed, expected):
             assert float(word.strip("[],()%:;")) == pytest.approx(float(want.strip("[],()%:;")), rel=0.01, abs=1e-12)
 
 
-def test_every_python_block_of_the_readme_runs_and_prints_what_it_shows():
-    blocks = BLOCK.findall(README)
+PAGES = sorted(p for p in [ROOT / "README.md", *ROOT.glob("docs/*.md")] if "```python" in p.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_python_block_runs_and_prints_what_it_shows(page):
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     scope = {}
-    ran = compared = 0
+    compared = 0
     for (language, code), (following, expected) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
         if language != "python":
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, "README.md", "exec"), scope)
-        ran += 1
-        if following == "" and expected:
+            exec(compile(code, page.name, "exec"), scope)
+        if following == "" and expected and printed.getvalue():
             assert_same(printed.getvalue(), expected)
             compared += 1
-    assert ran >= 3
-    assert compared >= 2
+    assert compared >= 1
 
 
 def test_relative_links_lead_somewhere():

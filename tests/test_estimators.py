@@ -56,6 +56,14 @@ def test_kliep_flat_likelihoods_and_the_plugin_are_the_same_numbers():
         assert other.divergence_ == pytest.approx(kliep.divergence_, abs=1e-10)
 
 
+def test_the_plugin_gives_no_intervals_of_what_it_does_not_estimate():
+    x_p, x_q, l_p, l_q = samples(100)
+    plugin = pre.PluginRatio().fit(x_p, x_q, l_p, l_q)
+    with pytest.raises(pre.DataError, match="its coefficients are those of the prior ratio"):
+        plugin.log_ratio_interval(x_q)
+    assert "not shown" in str(plugin.summary())
+
+
 def test_the_plugin_is_the_prior_ratio_times_the_likelihood_ratio():
     x_p, x_q, l_p, l_q = samples()
     plugin, prior = pre.PluginRatio().fit(x_p, x_q, l_p, l_q), pre.KLIEP().fit(x_p, x_q)
@@ -215,9 +223,9 @@ def test_a_kernel_beats_linear_features_on_a_bimodal_ratio():
     assert scores["kernel"] > scores["linear"] + 0.2
 
 
-@pytest.mark.parametrize("kind", ["rbf", "laplacian", "polynomial"])
-def test_a_kernel_fit_is_the_dual_on_the_gram_matrix(kind):
-    x_p, x_q = bimodal(2, 40)
+@pytest.mark.parametrize(("kind", "n"), [("rbf", 150), ("laplacian", 40), ("polynomial", 150)])
+def test_a_kernel_fit_is_the_dual_on_the_gram_matrix(kind, n):
+    x_p, x_q = bimodal(2, n)
     kernel = pre.Kernel(kind, length_scale=1.0 if kind != "polynomial" else 3.0)
     R = 0.1
     fit = pre.KLIEP(kernel, radius=R).fit(x_p, x_q)
@@ -225,7 +233,7 @@ def test_a_kernel_fit_is_the_dual_on_the_gram_matrix(kind):
     joint = np.block([[K_qq, K_pq.T], [K_pq, K_pp]])
     values, vectors = np.linalg.eigh(joint)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T  # joint = root' root
-    n = len(x_q)
+    n = len(x_q)  # 300 in two of the cases
     mu = cp.Variable(n)
     residual = root[:, n:].mean(axis=1) - root[:, :n] @ mu
     dual = cp.Problem(
@@ -234,9 +242,6 @@ def test_a_kernel_fit_is_the_dual_on_the_gram_matrix(kind):
     dual.solve(solver="CLARABEL")
     assert -fit.divergence_ == pytest.approx(dual.value, abs=1e-6)
     np.testing.assert_allclose(fit.mu_, mu.value, atol=1e-5)
-    # the norm of the coefficients is the RKHS norm of the log-ratio
-    f = fit.log_ratio(x_q) - fit.log_ratio(x_q)[0]
-    assert np.all(np.isfinite(f))
 
 
 def test_a_kernel_needs_a_radius_and_says_why():
@@ -286,6 +291,8 @@ def test_frames_in_names_out_and_reordered_columns_at_prediction():
         np.testing.assert_array_equal(fit.log_ratio(turned), fit.log_ratio(x_q))
         with pytest.raises(pre.DataError, match="x: lacks the columns dose of the fit"):
             fit.log_ratio(frame({"age": q["age"]}))
+    numbered = pre.KLIEP().fit(pd.DataFrame(x_p), pd.DataFrame(x_q[:, ::-1], columns=[1, 0]))
+    np.testing.assert_allclose(numbered.delta_, fit.delta_, atol=1e-12)
     assert list(fit.to_frame("polars")["feature"]) == ["age", "dose"]
     assert list(fit.to_frame()["feature"]) == ["age", "dose"]
 
