@@ -67,8 +67,11 @@ class Lift:
         self.centred[:, spread == 0.0] = 0.0
         self.size = np.abs(mean) + spread + (0.0 if origin is None else np.abs(origin))
 
-    def corrections(self, shifts: list[Array]) -> list[Array | None]:
-        """For each u the c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u up to round-off, or ``None`` if there is none."""
+    def corrections(self, shifts: list[Array]) -> list[tuple[Array, Array] | None]:
+        """For each u the c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u, and the round-off that is left of u.
+
+        ``None`` where there is no such c.
+        """
         if not shifts:
             return []
         U = np.column_stack(shifts)
@@ -79,7 +82,7 @@ class Lift:
                 root = self.centred * np.sqrt(self.mu)[:, None]
                 C, left = self._refined(lambda V: least_squares(root, V), U)
             fits = np.all(np.abs(left) <= allowed, axis=0)
-        return [C[:, i] if fits[i] else None for i in range(len(shifts))]
+        return [(C[:, i], np.abs(left[:, i])) if fits[i] else None for i in range(len(shifts))]
 
     def _refined(self, solve: Callable[[Array], Array], U: Array) -> tuple[Array, Array]:
         """Corrections, and what is left of the shifts after two rounds of refinement."""
@@ -125,9 +128,9 @@ class BallPenalty:
         lifts = lift.corrections([r - point for point in points])
         g = self.value(delta)
         gaps = [
-            max(g - float(point @ delta), 0.0) + tilting_cost(lift.mu, c)
-            for point, c in zip(points, lifts, strict=True)
-            if c is not None
+            max(g - float(point @ delta), 0.0) + tilting_cost(lift.mu, lifted[0]) + float(lifted[1] @ np.abs(delta))
+            for point, lifted in zip(points, lifts, strict=True)
+            if lifted is not None
         ]
         return min(gaps, default=np.inf)
 
@@ -137,9 +140,9 @@ class BallPenalty:
         lifts = lift.corrections([r - point for point in points])
         carries = lift.mu > 0.0
         values = [
-            negative_kl(lift.mu * (1.0 + c), log_base)
-            for c in lifts
-            if c is not None and c[carries].min(initial=0.0) >= -1.0
+            negative_kl(lift.mu * (1.0 + lifted[0]), log_base) - float(lifted[1] @ np.abs(delta))
+            for lifted in lifts
+            if lifted is not None and lifted[0][carries].min(initial=0.0) >= -1.0
         ]
         return max(values, default=-np.inf)
 

@@ -209,8 +209,9 @@ def _after_step(penalty: Any, delta: Array, r: Array, H: Array) -> list[Array]:
         x = penalty.step(delta, -r, H)
     except SolveError:
         return []
-    point = penalty.inside(r - H @ (x - delta))
-    return [point] if np.all(np.isfinite(point)) else []
+    with np.errstate(over="ignore", invalid="ignore"):  # a step may be as long as numbers are
+        residual = r - H @ (x - delta)
+    return [penalty.inside(residual)] if np.all(np.isfinite(residual)) else []
 
 
 def _step_program(owner: Any, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> Any:
