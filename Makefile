@@ -11,7 +11,7 @@ demo: setup
 	$(BIN)/pre-convex demo
 
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 setup: $(STAMP)
 

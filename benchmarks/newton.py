@@ -79,7 +79,7 @@ def run(n: int, repeats: int) -> list[dict[str, object]]:
         "norm 2, R = 0.05": (pre.RatioProblem(b, F, radius=0.05), {}, "<= 8"),
         "norm inf, R = 0.05 (an l1 penalty)": (pre.RatioProblem(b, F, radius=0.05, norm=np.inf), {}, "<= 12"),
         "norm 1, R = 0.05": (pre.RatioProblem(b, F, radius=0.05, norm=1), {}, "<= 12"),
-        "penalty 0.05 |delta|_1 in cvxpy": (plain, {"penalty": lambda d: 0.05 * cp.norm1(d)}, "<= 12"),
+        "penalty 0.05 norm1(delta) in cvxpy": (plain, {"penalty": lambda d: 0.05 * cp.norm1(d)}, "<= 12"),
         "constraint delta >= 0 in cvxpy": (plain, {"constraints": lambda d: [d >= 0]}, "<= 12"),
     }
     for name, (problem, terms, target) in cases.items():

@@ -44,6 +44,8 @@ def _numbers(x: Any, name: str) -> Array:
         raise DataError(f"{name}: cannot be read as an array of numbers ({error})") from error
     if values.dtype.kind not in "fiub":
         if values.dtype.kind == "O":
+            if any(isinstance(v, str | bytes) for v in values.flat):
+                raise DataError(f"{name}: holds text; pass real numbers")
             try:
                 return np.asarray(values, dtype=float)
             except (TypeError, ValueError) as error:
@@ -57,6 +59,10 @@ def _from_frame(x: Any, name: str) -> Any:
     """NumPy array of a pandas, polars or other frame or series, through narwhals."""
     import narwhals as nw
 
+    names = column_names(x) or ()
+    if len(set(names)) != len(names):
+        twice = next(c for c in names if names.count(c) > 1)
+        raise DataError(f"{name}: the column {twice!r} stands there twice")
     try:
         frame = nw.from_native(x, eager_only=True, allow_series=True)
     except TypeError as error:
@@ -81,6 +87,8 @@ def _finite(x: Array, name: str, columns: Sequence[str] | None = None) -> Array:
         if x.ndim == 2:
             place += f", column {columns[where[0][1]]!r}" if columns else f", column {where[0][1]}"
         more = f" ({len(where)} such entries)" if len(where) > 1 else ""
+        if x.ndim == 1:
+            raise DataError(f"{name}: entry {where[0][0]} is {x[where[0][0]]}{more}; it must be finite")
         raise DataError(f"{name}: {place} is {x[tuple(where[0])]}{more}; drop those rows or fill them in first")
     return x
 

@@ -47,7 +47,7 @@ def _main(
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option(min=20, help="Prior samples.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
     tol: Annotated[float, typer.Option(help="Tolerance of the certified gap.")] = 1e-8,
     out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("demo-output"),
 ) -> None:
@@ -121,7 +121,7 @@ def fit(
     radius: Annotated[str, typer.Option(help="A number, auto or cv.")] = "0",
     norm: Annotated[str, typer.Option(help="2, inf or 1.")] = "2",
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="Seed of folds and simulations.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and simulations.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder for results and plots.")] = None,
 ) -> None:
     """Estimate the ratio of two posteriors, or of two densities, from tables of samples."""

@@ -120,13 +120,20 @@ def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
         feature_names=problem.feature_names,
         balance_before=frozen((problem.target - mean) / unit),
         balance_after=frozen(problem.moment(mu) / unit),
-        hull_distance=0.0 if problem.radius == 0.0 else minimal_radius(problem).radius,
+        hull_distance=_hull_distance(problem, solution),
         condition=float(eigenvalues[-1] / smallest) if smallest > 0.0 else np.inf,
         free_directions=solution.free_directions,
         warnings=(),
     )
     object.__setattr__(facts, "warnings", tuple(_warnings(facts, problem.k)))
     return facts
+
+
+def _hull_distance(problem: RatioProblem, solution: Solution) -> float:
+    """Distance from the target to the hull; a solution with radius 0 is proof that there is none."""
+    if solution.hull is not None:
+        return solution.hull.radius
+    return 0.0 if problem.radius == 0.0 and solution.status.ok else minimal_radius(problem).radius
 
 
 def _warnings(d: Diagnostics, k: int) -> list[str]:

@@ -65,7 +65,7 @@ def log_sum_exp(z: Array) -> float:
 
 
 def log_normalise(z: Array) -> Array:
-    """Z − log Σ exp(z): logarithms of weights that sum to one."""
+    """z − log Σ exp(z): logarithms of weights that sum to one."""
     return z - log_sum_exp(z)
 
 

@@ -36,8 +36,9 @@ class MissingExtraError(PreConvexError, ImportError):
     matplotlib is not installed; run: pip install 'pre_convex[plot]'
     """
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; run: pip install 'pre_convex[{extra}]'")
+    def __init__(self, package: str, extra: str = "") -> None:
+        what = f"'pre_convex[{extra}]'" if extra else package
+        super().__init__(f"{package} is not installed; run: pip install {what}")
         self.package = package
         self.extra = extra
 

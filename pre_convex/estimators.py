@@ -10,12 +10,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from .arrays import as_matrix, as_vector, column_names
+from .arrays import as_matrix, as_scalar, as_vector, column_names
 from .bootstrap import bootstrap
 from .diagnostics import Diagnostics, diagnose
 from .entropy import Array, exp, log, log_normalise, log_sum_exp
 from .errors import DataError
-from .features import FeatureMap, make_features
+from .features import Concatenation, FeatureMap, make_features
 from .inference import Inference, Interval, WaldTest
 from .kernels import Kernel
 from .likelihoods import log_likelihood
@@ -24,6 +24,7 @@ from .report import Report, make_report
 from .selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
 from .solution import Solution
 from .solvers import solve
+from .tables import Table
 
 __all__ = ["KLIEP", "PluginRatio", "PosteriorRatio", "RatioClassifier"]
 
@@ -59,7 +60,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     delta_, mu_ : ndarray
         Ratio parameters and weights on the q sample.
     divergence_ : float
-        −ℓ_R(δ̂) = KL(μ̂ ‖ base weights), the estimated divergence between the posteriors.
+        KL(μ̂ ‖ base weights), which is −ℓ_R(δ̂) without a penalty: the estimated divergence between the posteriors.
     solution_, problem_ : Solution, RatioProblem
     radius_ : float
     radius_choice_ : RadiusChoice or None
@@ -112,6 +113,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         x_p, x_q : arrays of shape (n_p, d) and (n_q, d), or data frames
         log_lik_p, log_lik_q : arrays, functions x -> (n,), or None
         """
+        if not isinstance(self.random_state, (int, np.integer)) or self.random_state < 0:
+            raise DataError(f"random_state: {self.random_state!r} is not a whole number of at least 0")
         columns = column_names(x_p) or column_names(x_q)
         self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q)
         problem = RatioProblem.from_samples(
@@ -123,9 +126,11 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.radius_choice_ = self._choose_radius(problem)
-        self.radius_ = float(self.radius) if self.radius_choice_ is None else self.radius_choice_.radius
+        chosen = self.radius_choice_
+        self.radius_ = as_scalar(self.radius, "radius") if chosen is None else chosen.radius
         self.problem_ = problem.with_radius(self.radius_)
-        if isinstance(self.features_, Kernel) and not self.radius_ > 0.0:
+        maps = self.features_.parts if isinstance(self.features_, Concatenation) else (self.features_,)
+        if any(isinstance(part, Kernel) for part in maps) and not self.radius_ > 0.0:
             raise DataError(
                 "radius: a kernel needs a positive radius; its features can match any moments of a finite sample, so "
                 "that with radius 0 the weights would reproduce noise; use radius='auto' or 'cv'"
@@ -139,7 +144,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             tol=self.tol,
         )
         self.delta_, self.mu_ = self.solution_.delta, self.solution_.mu
-        self.divergence_ = -self.solution_.primal_value
+        plain = self.penalty is None and self.constraints is None
+        self.divergence_ = -(self.solution_.primal_value if plain else self.problem_.dual_value(self.mu_))
         self.feature_names_ = self.problem_.feature_names
         return self
 
@@ -149,13 +155,20 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         if isinstance(features, Kernel) and features.length_scale == "cv":
             samples = (x_p, x_q, log_lik_p, log_lik_q)
             return cross_validated_kernel(features, *samples, folds=self.cv, paired=self.paired, seed=self.random_state)
-        if isinstance(features, Kernel) and features.factor is None:
-            points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
-            return features.fitted(points, np.random.default_rng(self.random_state))
-        return features
+        parts = features.parts if isinstance(features, Concatenation) else (features,)
+        if any(isinstance(part, Kernel) for part in parts) and self.norm != 2:
+            raise DataError("norm: a kernel's features are coordinates of an RKHS, whose norm is norm=2")
+        if not any(isinstance(part, Kernel) and part.factor is None for part in parts):
+            return features
+        points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
+        rng = np.random.default_rng(self.random_state)
+        fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in parts]
+        return fitted[0] if len(fitted) == 1 else Concatenation(tuple(fitted))
 
     def _choose_radius(self, problem: RatioProblem) -> RadiusChoice | None:
         """The radius by name; ``None`` when it is a number."""
+        if isinstance(self.radius, str) and not (self.penalty is None and self.constraints is None):
+            raise DataError("radius: 'auto' and 'cv' know nothing of a penalty or constraints; give a number with them")
         if self.radius == "auto":
             return automatic_radius(problem, alpha=self.alpha, seed=self.random_state)
         if self.radius == "cv":
@@ -230,6 +243,14 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """Confidence interval of the divergence."""
         return self.inference(kind).divergence(level)
 
+    def divergence_p_value(self, kind: str = "centred") -> float:
+        """p-value of δ = 0 from the divergence, whose law there is a weighted χ²."""
+        return self.inference(kind).divergence_p_value()
+
+    def in_region(self, delta: Any, level: float = 0.95, kind: str = "centred") -> bool:
+        """Whether δ lies in the joint confidence ellipsoid."""
+        return self.inference(kind).contains(delta, level)
+
     def wald_test(self, hypothesis: Any = None, value: Any = 0.0, kind: str = "centred") -> WaldTest:
         """Wald test of δ = 0, or of L δ = value."""
         return self.inference(kind).wald_test(hypothesis, value)
@@ -255,7 +276,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             refusal = str(error).split(": ", 1)[1]
         diagnostics = self.diagnostics()
         title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
-        return make_report(title, self.problem_, self.solution_, diagnostics, inference, refusal, level)
+        return make_report(
+            title, self.problem_, self.solution_, diagnostics, inference, refusal, level, self.divergence_
+        )
 
     def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
         """The summary's table as a data frame of pandas or polars."""
@@ -347,10 +370,11 @@ class RatioClassifier(ClassifierMixin, PosteriorRatio):  # type: ignore[misc]
             classes = "one class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
             raise DataError(f"y: Only binary classification is supported; y has {classes} and should hold two labels")
         x_p, x_q, l_p, l_q = self._split(X, labels, sample_weight)
-        super().fit(x_p, x_q, l_p, l_q)
         columns = column_names(X)
         if columns is not None:
-            self.feature_names_in_ = np.array(columns, dtype=object)
+            super().fit(Table(columns, x_p), Table(columns, x_q), l_p, l_q)
+        else:
+            super().fit(x_p, x_q, l_p, l_q)
         self.share_ = len(x_p) / (len(x_p) + len(x_q))
         return self
 
@@ -380,7 +404,7 @@ class RatioClassifier(ClassifierMixin, PosteriorRatio):  # type: ignore[misc]
         return self.log_ratio(X)
 
     def predict_proba(self, X: Any) -> Array:
-        """P(y = 1 | x) at the share of p rows seen in the fit, second column."""
+        """Probabilities of the two labels, at the share of p rows seen in the fit."""
         ratio = self.log_ratio(X)
         odds = ratio + float(log(np.array(self.share_ / (1.0 - self.share_))))
         p = 1.0 / (1.0 + exp(-np.clip(odds, -700.0, 700.0)))

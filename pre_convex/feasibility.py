@@ -128,7 +128,7 @@ def _nearest(norm: Norm) -> Callable[[Array], tuple[Array, Array]]:
 
 
 def _unit(norm: Norm, v: Array) -> Array:
-    """V scaled to unit dual norm, zero when it is zero."""
+    """v scaled to unit dual norm, zero when it is zero."""
     size = norm.dual(v)
     return v / size if size > 0.0 else np.zeros_like(v)
 
@@ -182,7 +182,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
 
 
 def _residual(rows: Rows, b: Array, hull: Hull) -> Array:
-    """B − F'μ at the weights of a hull, relative to the origin of the rows."""
+    """b − F'μ at the weights of a hull, relative to the origin of the rows."""
     return np.asarray(b - hull.weights @ rows.take(hull.index).features)
 
 

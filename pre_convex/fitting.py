@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -16,11 +14,11 @@ import numpy as np
 from .entropy import Array
 from .errors import DataError, MissingExtraError
 from .estimators import PosteriorRatio
+from .files import write_whole
+from .report import KEYS, Report
 from .tables import Table
 
 __all__ = ["fit_tables", "write_fit"]
-
-HEADER = ("feature", "coef", "std_error", "z", "p_value", "lower", "upper")
 
 
 def fit_tables(
@@ -29,9 +27,9 @@ def fit_tables(
     """Fit to two tables, columns matched by name; returns the fit and the q samples."""
     log_p = log_q = None
     if loglik_p is not None:
-        log_p, p = p.column(loglik_p), p.without(loglik_p)
+        log_p, p = _take(p, loglik_p, "--loglik-p")
     if loglik_q is not None:
-        log_q, q = q.column(loglik_q), q.without(loglik_q)
+        log_q, q = _take(q, loglik_q, "--loglik-q")
     if set(p.columns) != set(q.columns):
         odd = sorted(set(p.columns) ^ set(q.columns))
         raise DataError(f"Q: its columns differ from those of P in {', '.join(odd)}")
@@ -40,26 +38,30 @@ def fit_tables(
     return fitted, q.values
 
 
+def _take(table: Table, name: str, option: str) -> tuple[Array, Table]:
+    """A column and the table without it."""
+    if name not in table.columns:
+        raise DataError(f"{option}: {name!r} is not among the columns {', '.join(table.columns)}")
+    return table.column(name), table.without(name)
+
+
 def write_fit(fit: PosteriorRatio, x_q: Array, out: Path, level: float) -> Iterator[Path]:
     """Write results.json, coefficients.csv, weights.csv and the plots; yields each path once it is whole."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        yield _whole(
-            out / "results.json", lambda path: path.write_text(json.dumps(_results(fit, level), indent=2) + "\n")
-        )
         report = fit.summary(level)
-        header = ",".join(
-            ["feature", "coef", "std_error", "z", "p_value", "lower", "upper"][: 1 + report.values.shape[1]]
-        )
+        results = json.dumps(_plain(_results(fit, report)), indent=2, allow_nan=False) + "\n"
+        yield write_whole(out / "results.json", lambda path: path.write_text(results))
+        header = ",".join(("feature", *KEYS)[: 1 + report.values.shape[1]])
         rows = [
             ",".join([_cell(name), *(repr(float(v)) for v in row)])
             for name, row in zip(report.names, report.values, strict=True)
         ]
-        yield _whole(out / "coefficients.csv", lambda path: path.write_text("\n".join([header, *rows]) + "\n"))
+        yield write_whole(out / "coefficients.csv", lambda path: path.write_text("\n".join([header, *rows]) + "\n"))
         weights = ["weight", *(repr(float(m)) for m in fit.mu_)]
-        yield _whole(out / "weights.csv", lambda path: path.write_text("\n".join(weights) + "\n"))
+        yield write_whole(out / "weights.csv", lambda path: path.write_text("\n".join(weights) + "\n"))
         for name, figure in _figures(fit, x_q, level):
-            yield _whole(out / f"{name}.png", lambda path, f=figure: f.savefig(path, format="png"))  # type: ignore[misc]
+            yield write_whole(out / f"{name}.png", lambda path, f=figure: f.savefig(path, format="png"))  # type: ignore[misc]
     except OSError as error:
         raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
 
@@ -69,22 +71,18 @@ def _cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
 
 
-def _whole(path: Path, write: Callable[[Path], Any]) -> Path:
-    """Write a file beside its place and move it there, so that it is whole or absent."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
-    os.close(handle)
-    try:
-        write(Path(name))
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-    return path
+def _plain(value: Any) -> Any:
+    """The same with null for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _plain(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _results(fit: PosteriorRatio, level: float) -> dict[str, Any]:
+def _results(fit: PosteriorRatio, report: Report) -> dict[str, Any]:
     """Everything of the fit that is not a long array."""
     solution = fit.solution_
-    report = fit.summary(level)
     return {
         "features": list(fit.feature_names_),
         "delta": fit.delta_.tolist(),

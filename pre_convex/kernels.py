@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,12 @@ class Kernel(_Joinable):
     def __post_init__(self) -> None:
         if self.kind not in KERNELS:
             raise DataError(f"kind: {self.kind!r} is not known; use one of {', '.join(KERNELS)}")
-        numeric = isinstance(self.length_scale, (int, float)) and self.length_scale > 0
+        scale: Any = self.length_scale
+        numeric = isinstance(scale, Real) and scale is not True and 0 < float(scale) < np.inf
+        whole: dict[str, Any] = {"degree": self.degree, "landmarks": self.landmarks}
+        for name, value in whole.items():
+            if value is not None and (not isinstance(value, Integral) or value < 1):
+                raise DataError(f"{name}: {value!r} is not a whole number of at least 1")
         if not (numeric or self.length_scale in ("median", "cv")):
             raise DataError(f"length_scale: {self.length_scale!r} is neither a positive number, 'median' nor 'cv'")
 

@@ -44,7 +44,10 @@ class Gaussian:
     covariance: Any = None
 
     def __post_init__(self) -> None:
-        y = np.atleast_2d(np.asarray(self.observation, dtype=float))
+        try:
+            y = np.atleast_2d(np.asarray(self.observation, dtype=float))
+        except (TypeError, ValueError):
+            y = np.zeros((1, 0))
         if y.ndim != 2 or y.size == 0 or not np.all(np.isfinite(y)):
             raise DataError("observation: must be finite numbers, one for each column of the samples")
         d = y.shape[1]
@@ -59,7 +62,10 @@ class Gaussian:
             except np.linalg.LinAlgError:
                 raise DataError("covariance: is not positive definite") from None
         else:
-            tau = np.asarray(1.0 if self.precision is None else self.precision, dtype=float)
+            try:
+                tau = np.asarray(1.0 if self.precision is None else self.precision, dtype=float)
+            except (TypeError, ValueError):
+                raise DataError(f"precision: {self.precision!r} is not a number") from None
             if tau.ndim > 1 or (tau.ndim == 1 and tau.size != d):
                 raise DataError(f"precision: must be one number or {d} of them")
             if not np.all(np.isfinite(tau)) or np.any(tau <= 0.0):

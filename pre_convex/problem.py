@@ -15,6 +15,7 @@ from .arrays import as_matrix, as_scalar, as_vector, column_names, frozen
 from .entropy import Array, exp, log_normalise, log_sum_exp, negative_kl
 from .errors import DataError
 from .features import make_features
+from .kernels import Kernel as _Kernel  # noqa: F401  # puts "kernel" among the names of features
 from .likelihoods import log_likelihood
 from .norms import Norm, get_norm
 from .passes import Rows, Summary, tilt
@@ -68,6 +69,9 @@ class RatioProblem:
     rows: Rows = field(init=False)
 
     def __post_init__(self) -> None:
+        given_names: Any = self.feature_names
+        if isinstance(given_names, str):
+            raise DataError("feature_names: must be a sequence of names, not one text")
         names = tuple(str(c) for c in self.feature_names) or column_names(self.features_q)
         F = as_matrix(self.features_q, "features_q", names)
         n, k = F.shape
@@ -76,6 +80,9 @@ class RatioProblem:
             names = tuple(f"f{i}" for i in range(k))
         if len(names) != k:
             raise DataError(f"feature_names: {len(names)} names for {k} columns of features_q")
+        if len(set(names)) != k:
+            twice = next(c for c in names if names.count(c) > 1)
+            raise DataError(f"feature_names: {twice!r} stands there twice")
         b = as_vector(self.target, "target", None)
         if b.size != k:
             raise DataError(f"target: has {b.size} entries for {k} columns of features_q")
@@ -96,6 +103,13 @@ class RatioProblem:
             log_w = np.zeros(len(F_p)) if self.log_weights_p is None else self.log_weights_p
             log_w = log_normalise(as_vector(log_w, "log_weights_p", len(F_p), log_weights=True))
             side_p = {"features_p": frozen(F_p), "log_weights_p": frozen(log_w)}
+            size = exp(log_w) @ np.abs(F_p) + np.abs(b)
+            if np.any(np.abs(exp(log_w) @ F_p - b) > 1e-9 * size):
+                raise DataError("target: is not the mean of features_p under log_weights_p; leave features_p out")
+            if self.paired and len(F_p) != n:
+                raise DataError(f"paired: features_p has {len(F_p)} rows and features_q {n}")
+        elif self.log_weights_p is not None or self.paired:
+            raise DataError("features_p: is needed with log_weights_p and with paired")
         values: dict[str, Any] = {
             "target": frozen(b.copy()),
             "features_q": frozen(F),
@@ -199,7 +213,7 @@ class RatioProblem:
 
     @property
     def residual_origin(self) -> Array:
-        """B relative to the origin of :attr:`rows`; all sums over rows are taken relative to it."""
+        """b relative to the origin of :attr:`rows`; all sums over rows are taken relative to it."""
         return self.target if self.rows.origin is None else self.target - self.rows.origin
 
     def tilt(self, delta: Any, *, covariance: bool = False) -> Summary:
@@ -233,7 +247,7 @@ class RatioProblem:
         return negative_kl(as_vector(mu, "mu", self.n_q), self.log_base)
 
     def moment(self, mu: Any) -> Array:
-        """B − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
+        """b − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
         mu = as_vector(mu, "mu", self.n_q)
         total = np.zeros(self.k)
         for block, f in self.rows.blocks():

@@ -19,7 +19,10 @@ from .solution import Solution
 
 __all__ = ["Report", "make_report"]
 
-COLUMNS = ("coef", "std err", "z", "P>|z|", "lower", "upper")
+HEADINGS = ("coef", "std err", "z", "P>|z|")
+KEYS = ("coef", "std_error", "z", "p_value", "lower", "upper")
+#: rows that the text of a report shows
+MOST = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,7 @@ class Report:
     def columns(self) -> tuple[str, ...]:
         """Headings of the columns of ``values``."""
         tail = 50.0 * (1.0 - self.level)
-        names = (*COLUMNS[:4], f"[{tail:g}%", f"{100 - tail:g}%]")
+        names = (*HEADINGS, f"[{tail:g}%", f"{100 - tail:g}%]")
         return names[: self.values.shape[1]]
 
     def _cells(self) -> list[list[str]]:
@@ -64,8 +67,10 @@ class Report:
         width = max(first + sum(w + 2 for w in widths), 60)
         head = " " * first + "".join(f"  {h:>{w}}" for h, w in zip(self.columns, widths, strict=True))
         lines = [self.title, "=" * width, head, "-" * width]
-        for name, row in zip(self.names, cells, strict=True):
+        for name, row in list(zip(self.names, cells, strict=True))[:MOST]:
             lines.append(f"{name:<{first}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
+        if len(cells) > MOST:
+            lines.append(f"and {len(cells) - MOST} more")
         lines.append("-" * width)
         label = max(len(name) for name, _ in self.notes)
         lines += [f"{name:<{label}}  {text}" for name, text in self.notes]
@@ -86,16 +91,8 @@ class Report:
 
     def to_latex(self) -> str:
         """A tabular environment."""
-        special = {
-            "&": r"\&",
-            "%": r"\%",
-            "_": r"\_",
-            "#": r"\#",
-            "^": r"\^{}",
-            ">": r"$>$",
-            "|": r"$|$",
-            "*": r"$\cdot$",
-        }
+        special = {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}", ">": "$>$", "|": "$|$", "*": r"$\cdot$"}
+        special |= {c: "\\" + c for c in "&%_#${}"}
 
         def clean(text: str) -> str:
             return "".join(special.get(c, c) for c in text)
@@ -108,7 +105,7 @@ class Report:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """A data frame of pandas or polars, one row for each feature."""
-        keys = ("coef", "std_error", "z", "p_value", "lower", "upper")[: self.values.shape[1]]
+        keys = KEYS[: self.values.shape[1]]
         data = {"feature": list(self.names), **{key: self.values[:, i] for i, key in enumerate(keys)}}
         if backend not in ("pandas", "polars"):
             raise DataError(f"backend: {backend!r} is not known; use 'pandas' or 'polars'")
@@ -117,7 +114,7 @@ class Report:
 
             return importlib.import_module(backend).DataFrame(data)
         except ImportError:
-            raise MissingExtraError(backend, backend) from None
+            raise MissingExtraError(backend) from None
 
 
 def make_report(
@@ -128,8 +125,9 @@ def make_report(
     inference: Inference | None,
     refusal: str,
     level: float,
+    value: float,
 ) -> Report:
-    """Report of a fit; ``inference`` is ``None`` where intervals are refused, for the reason given."""
+    """Report of a fit with divergence ``value``; ``inference`` is ``None`` where intervals are refused, and why."""
     values = solution.delta[:, None]
     notes = []
     if inference is not None:
@@ -138,13 +136,15 @@ def make_report(
             z = np.where(interval.std_error > 0.0, interval.estimate / interval.std_error, np.nan)
         p = 2.0 * ndtr(-np.abs(z))
         values = np.column_stack([interval.estimate, interval.std_error, z, p, interval.lower, interval.upper])
-        divergence = inference.divergence(level)
-        notes.append(
-            ("divergence", f"{-solution.primal_value:.6g} [{divergence.lower[0]:.4g}, {divergence.upper[0]:.4g}]")
-        )
+        p_zero = inference.divergence_p_value()
+        if p_zero < 1.0 - level:
+            limits = inference.divergence(level)
+            notes.append(("divergence", f"{value:.6g} [{limits.lower[0]:.4g}, {limits.upper[0]:.4g}]"))
+        else:  # there the interval's first-order law does not hold
+            notes.append(("divergence", f"{value:.6g}, not told apart from zero (p = {p_zero:.3g})"))
         notes.append(("delta = 0", str(inference.wald_test())))
     else:
-        notes.append(("divergence", f"{-solution.primal_value:.6g}"))
+        notes.append(("divergence", f"{value:.6g}"))
         notes.append(("intervals", f"not shown: {refusal}"))
     d = diagnostics
     notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))
@@ -153,4 +153,6 @@ def make_report(
     notes.append(
         ("ESS", f"p {d.ess_p:.0f} of {d.n_p}, q {d.ess_base:.0f} of {d.n_q}, weights {d.ess_mu:.0f} of {d.n_q}")
     )
+    notes.append(("Pareto k", f"p {d.pareto_k_p:.2f}, weights {d.pareto_k_mu:.2f}"))
+    notes.append(("condition", f"{d.condition:.3g}, distance to the hull {d.hull_distance:.3g}"))
     return Report(title, problem.feature_names, frozen(values), level, tuple(notes), d.warnings)

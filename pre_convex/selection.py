@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import as_matrix, frozen
-from .entropy import Array, exp, log, log_sum_exp
+from .entropy import Array, exp, log, log_normalise, log_sum_exp
 from .errors import DataError
 from .feasibility import minimal_radius
 from .kernels import Kernel, median_length_scale
@@ -147,14 +147,13 @@ def _held_out(problem: RatioProblem, test_p: Any, test_q: Any, radii: Array) -> 
     assert problem.log_weights_p is not None
     F_p, w = problem.features_p, problem.log_weights_p
     F_q, a = problem.features_q, problem.log_base
-    train_w = w[~test_p] - log_sum_exp(w[~test_p])
+    train_w = log_normalise(w[~test_p])
     train = RatioProblem(
         exp(train_w) @ F_p[~test_p], F_q[~test_q], a[~test_q], norm=problem.norm, feature_names=problem.feature_names
     )
-    test_w = exp(w[test_p] - log_sum_exp(w[test_p]))
-    test_a = a[test_q] - log_sum_exp(a[test_q])
+    test_w, test_a = exp(log_normalise(w[test_p])), log_normalise(a[test_q])
     scores = np.full(len(radii), -np.inf)
-    for i, solution in enumerate(radius_path(train, radii)):
+    for i, solution in enumerate(radius_path(train, radii, stop=True)):
         if solution.status.ok:
             inner = F_q[test_q] @ solution.delta
             scores[i] = float(test_w @ (F_p[test_p] @ solution.delta) - log_sum_exp(test_a + inner))

@@ -43,7 +43,7 @@ class Status(StrEnum):
     """What is known about an answer, as a sentence to act on."""
 
     OPTIMAL = "Optimal: the duality gap proves the answer to the requested tolerance."
-    INACCURATE = "Inaccurate: the gap is larger than the tolerance; try solver='newton', or a larger tol."
+    INACCURATE = "Inaccurate: the gap is larger than the tolerance; try another solver, or a larger tol."
     BOUNDARY = "On the boundary: optimal weights exist, but delta runs to infinity; any larger radius has a solution."
     INFEASIBLE = "Infeasible: the target is further from the hull than the radius; see the minimal radius."
     FAILED = "Failed: the solver returned no usable numbers; try another solver."
@@ -200,6 +200,8 @@ class Certificate:
         By how much δ violates the user's constraints.
     noise : float
         What round-off of the logits may hide in the value; it is part of the gap.
+    spread : float
+        Standard deviation of the features under μ(δ), all columns together; the unit of ``e_qn``.
     """
 
     primal_value: float
@@ -211,11 +213,18 @@ class Certificate:
     e_qn: float
     violation: float = 0.0
     noise: float = 0.0
+    spread: float = np.inf
 
     def proves(self, tol: float) -> bool:
-        """Whether gap ≤ tol · (1 + |value|), with constraints and simplex respected to the same tolerance."""
+        """Whether gap ≤ tol · (1 + |value|), with constraints and simplex respected to the same tolerance.
+
+        Weights that were given must belong to δ as closely as such a gap allows: moments differ by no more than a
+        multiple of its root.
+        """
         scale = 1.0 + abs(self.primal_value)
         small = max(tol, 1e-8)
+        if self.e_qn > 10.0 * float(np.sqrt(tol * scale)) * self.spread:
+            return False
         return abs(self.gap) <= tol * scale and self.violation <= small and self.simplex_residual <= small
 
     def __str__(self) -> str:
@@ -349,4 +358,5 @@ def certificate(
         e_qn=e_qn,
         violation=penalty.violation(delta),
         noise=noise,
+        spread=float(np.sqrt(np.trace(lift.scatter) / lift.total)),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -14,8 +13,10 @@ import numpy as np
 
 from .errors import DataError
 from .estimators import KLIEP, PosteriorRatio, RatioClassifier
-from .features import from_state, to_state
+from .features import from_state, make_features, to_state
+from .files import write_whole
 from .problem import RatioProblem
+from .selection import RadiusChoice
 from .solution import Certificate, Solution, Status
 
 __all__ = ["load", "save"]
@@ -49,6 +50,10 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
         "kind": type(fit).__name__,
         "params": {k: _plain(v) for k, v in fit.get_params().items() if k not in (*FUNCTIONS, "features")},
         "features": _split(to_state(fit.features_), arrays, "map"),
+        "parameter": fit.features
+        if isinstance(fit.features, str)
+        else _split(to_state(make_features(fit.features)), arrays, "parameter"),
+        "choice": _split(asdict(fit.radius_choice_), arrays, "choice") if fit.radius_choice_ is not None else None,
         "feature_names": list(fit.feature_names_),
         "columns": [str(c) for c in getattr(fit, "feature_names_in_", [])],
         "n_features_in": fit.n_features_in_,
@@ -64,16 +69,16 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
         },
     }
     target = Path(path)
+    arrays["header"] = np.array(json.dumps(header))
+
+    def write(place: Path) -> None:
+        with place.open("wb") as file:
+            np.savez(file, **arrays)
+
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file:
-            temporary = Path(file.name)
-            np.savez(file, header=np.array(json.dumps(header)), **arrays)
-        temporary.replace(target)
+        return write_whole(target, write)
     except OSError as error:
-        if "temporary" in locals():
-            temporary.unlink(missing_ok=True)
         raise DataError(f"path: cannot write {target} ({error.strerror})") from error
-    return target
 
 
 def load(path: str | os.PathLike[str]) -> PosteriorRatio:
@@ -101,7 +106,7 @@ def load(path: str | os.PathLike[str]) -> PosteriorRatio:
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"path: {path} is not a fit that this package wrote ({error})") from error
+        raise DataError(f"path: {path} is not a fit that this package wrote") from error
 
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
@@ -109,7 +114,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     features = from_state(_join(header["features"], arrays))
     params = {k: (np.inf if v == "inf" else v) for k, v in header["params"].items()}
     kind: Any = KINDS[header["kind"]]
-    fit: PosteriorRatio = kind(features, **params)
+    given = header["parameter"]
+    fit: PosteriorRatio = kind(given if isinstance(given, str) else from_state(_join(given, arrays)), **params)
     fit.features_ = features
     fit.problem_ = RatioProblem(
         **{name: arrays[name] for name in ARRAYS if name in arrays},
@@ -130,7 +136,9 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     )
     fit.delta_, fit.mu_ = fit.solution_.delta, fit.solution_.mu
     fit.divergence_ = -fit.solution_.primal_value
-    fit.radius_, fit.radius_choice_ = header["radius"], None
+    choice = header["choice"]
+    fit.radius_choice_ = None if choice is None else RadiusChoice(**_join(choice, arrays))
+    fit.radius_ = header["radius"]
     fit.feature_names_ = fit.problem_.feature_names
     fit.n_features_in_ = header["n_features_in"]
     if header["columns"]:

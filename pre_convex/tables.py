@@ -85,6 +85,8 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], Array]:
             header = tuple(c.strip() for c in next(lines, []))
             if not header:
                 raise DataError(f"{path}: is empty")
+            if all(_is_number(cell) for cell in header):
+                raise DataError(f"{path}: has no header; its first line holds numbers instead of names")
             rows = []
             for line in lines:
                 if not line:
@@ -121,7 +123,7 @@ def _read_parquet(path: Path) -> tuple[tuple[str, ...], Array]:
     path.open("rb").close()  # the system's own words for a file that cannot be read
     backend = next((b for b in ("polars", "pyarrow", "pandas") if importlib.util.find_spec(b)), None)
     if backend is None:
-        raise MissingExtraError("polars", "all")
+        raise MissingExtraError("polars")
     try:
         if backend == "pyarrow":
             frame: Any = importlib.import_module("pyarrow.parquet").read_table(path).to_pandas()
@@ -138,13 +140,13 @@ def _read_npz(path: Path) -> tuple[tuple[str, ...], Array]:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path}: is not an npz file of plain arrays ({error})") from error
+        raise DataError(f"{path}: is not an npz file of plain arrays; objects in it are not read") from error
     if "x" not in arrays:
         raise DataError(f"{path}: has no array 'x'; it holds {', '.join(arrays) or 'nothing'}")
     x = as_matrix(arrays.pop("x"), f"{path}: x")
     names = arrays.pop("columns", np.array([f"x{i}" for i in range(x.shape[1])]))
     if len(names) != x.shape[1]:
         raise DataError(f"{path}: {len(names)} names for {x.shape[1]} columns")
-    extra = {name: a for name, a in arrays.items() if a.ndim == 1 and len(a) == len(x) and a.dtype.kind in "fiub"}
+    extra = {name: a.ravel() for name, a in arrays.items() if a.size == len(x) and a.dtype.kind in "fiub"}
     values = np.column_stack([x, *(a.astype(float) for a in extra.values())])
     return (*(str(n) for n in names), *extra), values

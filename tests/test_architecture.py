@@ -16,7 +16,7 @@ LAYERS = [
     ["errors"],
     ["entropy"],
     ["arrays", "linear", "norms"],
-    ["tables"],
+    ["files", "tables"],
     ["passes"],
     ["coordinates"],
     ["features", "likelihoods"],

@@ -110,6 +110,19 @@ def test_a_solver_that_raises_leaves_no_stale_step(monkeypatch):
         step.solve(-np.ones(2), np.eye(2))
 
 
+def test_the_right_delta_does_not_prove_the_wrong_weights():
+    problem, delta = planted()
+    right, wrong = np.exp(problem.log_mu(delta)), np.full(problem.n_q, 1 / problem.n_q)
+    assert pre.certify(problem, delta, right).proves(1e-8)
+    assert not pre.certify(problem, delta, wrong).proves(1e-8)
+
+
+def test_user_terms_on_infeasible_data_say_where_the_target_is():
+    problem = pre.RatioProblem([9.0, 9.0], planted(k=2)[0].features_q)
+    with pytest.raises(pre.SolveError, match="outside the hull of the q features, and the penalty and constraints"):
+        pre.solve(problem, penalty=lambda d: 0.01 * cp.norm1(d))
+
+
 def test_infeasible_is_said_only_with_a_separating_direction():
     for seed in range(40):
         rng = np.random.default_rng(seed)

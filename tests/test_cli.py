@@ -130,12 +130,16 @@ BAD = {
     "short line": (("short.csv", "Q.csv"), "line 2 has 1 cells, the header has 3"),
     "header only": (("header.csv", "Q.csv"), "has a header and no rows"),
     "empty": (("empty.csv", "Q.csv"), "empty.csv: is empty"),
+    "no header": (("bare.csv", "Q.csv"), "bare.csv: has no header; its first line holds numbers"),
     "double column": (("twice.csv", "Q.csv"), "the column 'age' stands there twice"),
     "other columns": (("other.csv", "Q.csv"), "its columns differ from those of P in age, dose, height, ll"),
     "pickled object": (("P.csv", "object.npz"), "object.npz: is not an npz file of plain arrays"),
     "no parquet": (("P.csv", "text.parquet"), "text.parquet: is not a Parquet file"),
     "binary": (("binary.csv", "Q.csv"), "binary.csv: is not a CSV file"),
-    "likelihood column": (("P.csv", "Q.csv", "--loglik-p", "nope"), "column: 'nope' is not among age, dose, ll"),
+    "likelihood column": (
+        ("P.csv", "Q.csv", "--loglik-p", "nope"),
+        "--loglik-p: 'nope' is not among the columns age, dose, ll",
+    ),
     "radius": (("P.csv", "Q.csv", "--radius", "big"), "--radius: 'big' is neither"),
     "norm": (("P.csv", "Q.csv", "--norm", "7"), "norm: '7' is not known"),
     "solver": (("P.csv", "Q.csv", "--solver", "nope"), "solver: 'nope' is not known"),
@@ -151,6 +155,7 @@ def test_a_bad_file_or_option_is_one_line_and_exit_code_two(files, case, monkeyp
     (files / "short.csv").write_text("age,dose,ll\n1\n")
     (files / "header.csv").write_text("age,dose,ll\n")
     (files / "empty.csv").write_text("")
+    (files / "bare.csv").write_text("1,2,0\n3,4,0\n")
     (files / "twice.csv").write_text("age,age,ll\n1,2,0\n")
     (files / "other.csv").write_text("height\n1\n2\n")
     (files / "Q.xls").write_text("x")

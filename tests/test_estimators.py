@@ -136,6 +136,9 @@ def test_the_classifier_stands_in_pipelines_and_grid_searches():
     assert np.mean(search.predict(X) == y) > 0.55
     weighted = pre.RatioClassifier().fit(X, y, sample_weight=np.repeat([1.0, 2.0], 150))
     np.testing.assert_allclose(weighted.delta_, pre.RatioClassifier().fit(X, y).delta_, atol=1e-9)
+    pd = pytest.importorskip("pandas")
+    named = pre.RatioClassifier("polynomial").fit(pd.DataFrame(X, columns=["u", "v"]), y)
+    assert named.feature_names_ == ("u", "v", "u^2", "v^2")
     with pytest.raises(pre.DataError, match="y: Only binary classification is supported; y has one class"):
         pre.RatioClassifier().fit(X, np.ones(300))
 
@@ -355,6 +358,51 @@ def test_files_hold_the_fit_and_no_code(tmp_path):
     labelled = pre.RatioClassifier().fit(np.concatenate([x_p, x_q]), np.repeat([1, 0], 100))
     twin = pre.load(pre.save(labelled, tmp_path / "classifier.npz"))
     np.testing.assert_array_equal(twin.predict_proba(x_q), labelled.predict_proba(x_q))
+
+
+def test_a_loaded_kernel_refits_with_landmarks_of_its_own(tmp_path):
+    x_p, x_q = bimodal(0, 40)
+    fit = pre.KLIEP("kernel", radius="cv", cv=3).fit(x_p, x_q)
+    copy = pre.load(pre.save(fit, tmp_path / "kernel.npz"))
+    np.testing.assert_array_equal(copy.radius_choice_.mean, fit.radius_choice_.mean)
+    again = clone(copy).fit(x_p + 50.0, x_q + 50.0)
+    assert again.features_.points.min() > 40.0
+
+
+def test_estimators_refuse_what_would_be_wrong():
+    x_p, x_q, *_ = samples(60)
+    refusals = {
+        "radius: 'auto' and 'cv' know nothing": pre.KLIEP(radius="cv", penalty=lambda d: cp.norm1(d)),
+        "norm: a kernel's features": pre.KLIEP("kernel", radius=0.1, norm=np.inf),
+        "random_state: -1": pre.KLIEP(random_state=-1),
+        "radius: None is not a number": pre.KLIEP(radius=None),
+        "radius: 'big' is not known": pre.KLIEP(radius="big"),
+        "radius: a kernel needs a positive radius": pre.KLIEP(pre.Linear() + pre.Kernel()),
+    }
+    for message, estimator in refusals.items():
+        with pytest.raises(pre.DataError, match=message):
+            estimator.fit(x_p, x_q)
+    for call in (
+        lambda: pre.Kernel(landmarks=0),
+        lambda: pre.Kernel(degree=0),
+        lambda: pre.Kernel(length_scale=np.inf),
+    ):
+        with pytest.raises(pre.DataError):
+            call()
+
+
+def test_the_divergence_is_that_of_the_weights():
+    x_p, x_q, l_p, l_q = samples()
+    penalised = pre.KLIEP(penalty=lambda d: 5 * cp.sum_squares(d)).fit(x_p, x_q)
+    kl = np.sum(penalised.mu_ * np.log(penalised.mu_ * len(x_q)))
+    assert penalised.divergence_ == pytest.approx(kl, abs=1e-8)
+    plugin = pre.PluginRatio().fit(x_p, x_q, l_p, l_q)
+    assert f"divergence   {plugin.divergence_:.6g}" in str(plugin.summary())
+    same = np.random.default_rng(5).normal(size=(400, 2))
+    null = pre.KLIEP().fit(same[:200], same[200:])
+    assert null.divergence_p_value() > 0.05
+    assert "not told apart from zero" in str(null.summary())
+    assert null.in_region([0.0, 0.0])
 
 
 def test_files_that_are_no_fits(tmp_path):

@@ -24,7 +24,7 @@ DIRECT = {
         lambda: pre.RatioProblem([0, 0], broken(value=np.inf)),
         r"features_q: row 4.* is inf",
     ),
-    "nan in target": (lambda: pre.RatioProblem([0, np.nan], F), r"target: row 1 is nan"),
+    "nan in target": (lambda: pre.RatioProblem([0, np.nan], F), r"target: entry 1 is nan"),
     "target of the wrong length": (
         lambda: pre.RatioProblem([0, 0, 0], F),
         r"target: has 3 entries for 2 columns",
@@ -48,7 +48,7 @@ DIRECT = {
     ),
     "mixed objects": (
         lambda: pre.RatioProblem([0, 0], np.array([[1, "b"]], dtype=object)),
-        r"features_q: holds values",
+        r"features_q: holds text",
     ),
     "complex": (lambda: pre.RatioProblem([0, 0], F + 1j), r"features_q: holds complex numbers"),
     "dates": (
@@ -65,6 +65,25 @@ DIRECT = {
         lambda: pre.RatioProblem([0, 0], F, norm=3),
         r"norm: 3 is not known; use one of 2, inf, 1",
     ),
+    "p weights without p features": (
+        lambda: pre.RatioProblem([0, 0], F, log_weights_p=np.zeros(3)),
+        r"features_p: is needed with log_weights_p",
+    ),
+    "p features that have another mean": (
+        lambda: pre.RatioProblem([9, 9], F, features_p=F),
+        r"target: is not the mean of features_p",
+    ),
+    "pairs that are none": (
+        lambda: pre.RatioProblem(F[:9].mean(axis=0), F, features_p=F[:9], paired=True),
+        r"paired: features_p has 9 rows and features_q 20",
+    ),
+    "a name twice": (lambda: pre.RatioProblem([0, 0], F, feature_names=["a", "a"]), r"feature_names: 'a' stands there"),
+    "names as one text": (lambda: pre.RatioProblem([0, 0], F, feature_names="ab"), r"feature_names: must be a seq"),
+    "numbers as text": (
+        lambda: pre.RatioProblem([0, 0], np.array([["1", "2"]], dtype=object)),
+        r"features_q: holds text",
+    ),
+    "too large": (lambda: pre.RatioProblem([0, 0], F * 1e150), r"features_q: has numbers beyond 1e100"),
     "names": (
         lambda: pre.RatioProblem([0, 0], F, feature_names=["a"]),
         r"feature_names: 1 names for 2 columns",
@@ -138,7 +157,7 @@ SOLVE = {
         lambda: pre.certify(planted()[0], np.zeros(3), [1.0]),
         r"mu: has 1 entries where 200",
     ),
-    "delta with nan": (lambda: planted()[0].value([np.nan, 0, 0]), r"delta: row 0 is nan"),
+    "delta with nan": (lambda: planted()[0].value([np.nan, 0, 0]), r"delta: entry 0 is nan"),
 }
 
 

@@ -432,7 +432,7 @@ def test_not_fitted():
         (lambda fit, x: plot_coefficients(fit, level=95), "level: 95 is not between"),
         (lambda fit, x: plot_ellipse(fit.inference(), (0, 0)), "two different"),
         (lambda fit, x: plot_ellipse(fit.inference(), (0, 99)), "pair: 99"),
-        (lambda fit, x: plot_qq([0.0, np.nan]), "z: row 1"),
+        (lambda fit, x: plot_qq([0.0, np.nan]), "z: entry 1"),
         (lambda fit, x: plot_radius_path(fit, [0.0, 1.0]), "positive"),
         (lambda fit, x: plot_radius_path(fit, [1.0]), "two different"),
         (lambda fit, x: plot_radius_path(pre.RatioProblem([0.5], [[0.0], [1.0]])), "the target already"),

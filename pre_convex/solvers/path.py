@@ -22,10 +22,12 @@ def radius_path(
     penalty: Any = None,
     constraints: Any = None,
     tol: float = 1e-8,
+    stop: bool = False,
 ) -> list[Solution]:
     """Warm-started Newton solutions for each radius, in the order given.
 
-    A radius below the distance to the hull has status INFEASIBLE; nothing is raised.
+    A radius below the distance to the hull has status INFEASIBLE; nothing is raised. With ``stop`` the path ends at the
+    first radius that is not solved, which spares the smaller ones of a falling path.
 
     Examples
     --------
@@ -49,5 +51,7 @@ def radius_path(
             collapsed=found.collapsed,
         )
         solutions.append(solution)
+        if stop and not solution.status.ok:
+            break
         start = found.delta if solution.status.ok else None
     return solutions

@@ -190,8 +190,9 @@ def conclude(
     if proven and (user or problem.radius > 0.0 or not collapsed):
         return replace(solution, status=Status.OPTIMAL)
     status = solution.status
-    if user:
-        return solution
+    if user:  # the hull does not decide, but it tells why nothing was proven
+        hint = solution.delta if np.all(np.isfinite(solution.delta)) else None
+        return replace(solution, hull=minimal_radius(problem, hint=hint))
     hint = solution.delta if np.all(np.isfinite(solution.delta)) else None
     hull = minimal_radius(problem, hint=hint)
     slack = 1e-9 * max(hull.radius, problem.radius)
@@ -222,7 +223,13 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
         return BoundaryError(f"{solution.status}{said}", solution)
     if solution.status is Status.FAILED:
         return SolveError(f"{solution.status}{said}", solution)
-    return SolveError(f"{solution.status} Gap {solution.gap:.1e} at {solution.certificate}.{said}", solution)
+    away = ""
+    if solution.hull is not None and solution.hull.lower > problem.radius:
+        away = (
+            f" The target lies {solution.hull.radius:.6g} outside the hull of the q features, and the penalty and "
+            "constraints may not keep delta bounded."
+        )
+    return SolveError(f"{solution.status} {solution.certificate}.{away}{said}", solution)
 
 
 def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:

@@ -87,7 +87,7 @@ class Ridge(_FromZero):
                 continue
             error = t + float(log(np.array(length / R)))
             slope = 1.0 - lam * float(x @ dpotrs(factor, x, lower=1)[0]) / length**2
-            if abs(error) <= 4e-15 * max(1.0, abs(t)):
+            if abs(error) <= 1e-13 * max(1.0, abs(t)) or high - low <= 1e-14 * max(1.0, abs(t)):
                 break
             low, high = (t, high) if error < 0.0 else (low, t)
             t_new = t - error / max(slope, 1e-12)
