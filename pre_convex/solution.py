@@ -17,7 +17,6 @@ tightly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["BallPenalty", "Certificate", "Lift", "Penalty", "Solution", "Status", "certificate"]
 
 EPS = float(np.finfo(float).eps)
+#: a gap so small that no other way to prove it is tried
+ENOUGH = 1e-12
 
 
 class Status(StrEnum):
@@ -67,31 +68,30 @@ class Lift:
         self.centred[:, spread == 0.0] = 0.0
         self.size = np.abs(mean) + spread + (0.0 if origin is None else np.abs(origin))
 
-    def corrections(self, shifts: list[Array]) -> list[tuple[Array, Array] | None]:
-        """For each u the c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u, and the round-off that is left of u.
+    def correction(self, u: Array) -> tuple[Array, Array] | None:
+        """The c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u, and the round-off that is left of u.
 
         ``None`` where there is no such c.
         """
-        if not shifts:
-            return []
-        U = np.column_stack(shifts)
-        allowed = 1e-13 * (np.abs(U) + self.size[:, None])  # size includes what was subtracted before
+        allowed = 1e-13 * (np.abs(u) + self.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            C, left = self._refined(lambda V: solve_psd(self.scatter, V), U)
-            if not np.all(np.abs(left) <= allowed):  # the scatter squares the condition of F; its factor does not
-                root = self.centred * np.sqrt(self.mu)[:, None]
-                C, left = self._refined(lambda V: least_squares(root, V), U)
-            fits = np.all(np.abs(left) <= allowed, axis=0)
-        return [(C[:, i], np.abs(left[:, i])) if fits[i] else None for i in range(len(shifts))]
+            # the scatter squares the condition of F; its factor, which comes next, does not
+            for solve in (self._by_scatter, self._by_factor):
+                c, left = np.zeros(len(self.mu)), u
+                for _ in range(2):  # the second round refines the first
+                    more = self.centred @ solve(left)
+                    c += more - (self.mu @ more) / self.total
+                    left = u - (self.mu * c) @ self.centred
+                    if np.all(np.abs(left) <= allowed):
+                        return c, np.abs(left)
+        return None
 
-    def _refined(self, solve: Callable[[Array], Array], U: Array) -> tuple[Array, Array]:
-        """Corrections, and what is left of the shifts after two rounds of refinement."""
-        C, left = np.zeros((len(self.mu), U.shape[1])), U
-        for _ in range(2):
-            more = self.centred @ solve(left)
-            C += more - (self.mu @ more) / self.total
-            left = U - self.centred.T @ (self.mu[:, None] * C)
-        return C, left
+    def _by_scatter(self, u: Array) -> Array:
+        return solve_psd(self.scatter, u)
+
+    def _by_factor(self, u: Array) -> Array:
+        root = self.centred * np.sqrt(self.mu)[:, None]
+        return least_squares(root, u[:, None])[:, 0]
 
 
 class Penalty(Protocol):
@@ -124,27 +124,26 @@ class BallPenalty:
 
     def gap(self, delta: Array, r: Array, lift: Lift) -> float:
         """Smallest of g(δ) − ⟨r', δ⟩ + KL(μ' ‖ μ) over residuals r' that a lift reaches."""
-        points = self.points(delta, r, lift.scatter)
-        lifts = lift.corrections([r - point for point in points])
-        g = self.value(delta)
-        gaps = [
-            max(g - float(point @ delta), 0.0) + tilting_cost(lift.mu, lifted[0]) + float(lifted[1] @ np.abs(delta))
-            for point, lifted in zip(points, lifts, strict=True)
-            if lifted is not None
-        ]
-        return min(gaps, default=np.inf)
+        g, best = self.value(delta), np.inf
+        for point in self.points(delta, r, lift.scatter):
+            lifted = lift.correction(r - point)
+            if lifted is not None:
+                c, left = lifted
+                slack = max(g - float(point @ delta), 0.0) + float(left @ np.abs(delta))
+                best = min(best, slack + tilting_cost(lift.mu, c))
+            if best <= ENOUGH:  # the others would be no better by more than that
+                break
+        return best
 
     def bound(self, r: Array, delta: Array, lift: Lift, log_base: Array) -> float:
         """Largest D(μ') over lifts of weights that need not belong to δ; −inf if none is feasible."""
-        points = self.points(delta, r, lift.scatter)
-        lifts = lift.corrections([r - point for point in points])
-        carries = lift.mu > 0.0
-        values = [
-            negative_kl(lift.mu * (1.0 + lifted[0]), log_base) - float(lifted[1] @ np.abs(delta))
-            for lifted in lifts
-            if lifted is not None and lifted[0][carries].min(initial=0.0) >= -1.0
-        ]
-        return max(values, default=-np.inf)
+        carries, best = lift.mu > 0.0, -np.inf
+        for point in self.points(delta, r, lift.scatter):
+            lifted = lift.correction(r - point)
+            if lifted is not None and lifted[0][carries].min(initial=0.0) >= -1.0:
+                c, left = lifted
+                best = max(best, negative_kl(lift.mu * (1.0 + c), log_base) - float(left @ np.abs(delta)))
+        return best
 
     def points(self, delta: Array, r: Array, H: Array) -> list[Array]:
         """Residuals r' to try: projections of r + tδ on the ball; t = 0 moves r least, a large t aligns it with δ."""
