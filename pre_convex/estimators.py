@@ -284,6 +284,10 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """The summary's table as a data frame of pandas or polars."""
         return self.summary(level).to_frame(backend)
 
+    def to_latex(self, level: float = 0.95) -> str:
+        """The summary's table as a LaTeX tabular."""
+        return self.summary(level).to_latex()
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "solution_")
 

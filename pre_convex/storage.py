@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError
-from .estimators import KLIEP, PosteriorRatio, RatioClassifier
+from .estimators import KLIEP, PluginRatio, PosteriorRatio, RatioClassifier
 from .features import from_state, make_features, to_state
 from .files import write_whole
+from .likelihoods import Gaussian
 from .problem import RatioProblem
 from .selection import RadiusChoice
 from .solution import Certificate, Solution, Status
@@ -24,7 +25,7 @@ __all__ = ["load", "save"]
 FORMAT = 1
 #: arrays of the problem that are written; the rest is computed from them
 ARRAYS = ("target", "features_q", "log_base", "features_p", "log_weights_p")
-KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, RatioClassifier)}
+KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, PluginRatio, RatioClassifier)}
 #: parameters that are functions cannot be written
 FUNCTIONS = ("penalty", "constraints")
 
@@ -53,6 +54,7 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
         "parameter": fit.features
         if isinstance(fit.features, str)
         else _split(to_state(make_features(fit.features)), arrays, "parameter"),
+        "plugin": _plugin_state(fit, arrays) if isinstance(fit, PluginRatio) else None,
         "choice": _split(asdict(fit.radius_choice_), arrays, "choice") if fit.radius_choice_ is not None else None,
         "feature_names": list(fit.feature_names_),
         "columns": [str(c) for c in getattr(fit, "feature_names_in_", [])],
@@ -109,6 +111,17 @@ def load(path: str | os.PathLike[str]) -> PosteriorRatio:
         raise DataError(f"path: {path} is not a fit that this package wrote") from error
 
 
+def _plugin_state(fit: PluginRatio, arrays: dict[str, Any]) -> Any:
+    """Likelihoods and constant of a plugin; likelihoods other than Gaussian ones are functions and stay out."""
+    state: dict[str, Any] = {"constant": fit.log_constant_, "divergence": fit.divergence_}
+    for side, likelihood in (("p", fit.log_lik_p_), ("q", fit.log_lik_q_)):
+        if likelihood is not None and type(likelihood) is not Gaussian:
+            raise DataError(f"fit: its log_lik_{side} is a function and cannot be written; use pre.Gaussian or None")
+        parts = {} if likelihood is None else {f.name: getattr(likelihood, f.name) for f in fields(Gaussian)}
+        state[side] = None if likelihood is None else {k: v if v is None else np.asarray(v) for k, v in parts.items()}
+    return _split(state, arrays, "plugin")
+
+
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     """The estimator from its parts."""
     features = from_state(_join(header["features"], arrays))
@@ -143,6 +156,10 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     fit.n_features_in_ = header["n_features_in"]
     if header["columns"]:
         fit.feature_names_in_ = np.array(header["columns"], dtype=object)
+    if isinstance(fit, PluginRatio):
+        plugin = _join(header["plugin"], arrays)
+        fit.log_lik_p_, fit.log_lik_q_ = (None if plugin[s] is None else Gaussian(**plugin[s]) for s in ("p", "q"))
+        fit.log_constant_, fit.divergence_ = plugin["constant"], plugin["divergence"]
     if isinstance(fit, RatioClassifier):
         fit.classes_, fit.share_ = arrays["classes"], header["share"]
     return fit

@@ -49,6 +49,16 @@ class Conditions:
     weyl: float
     ratio: float
 
+    @property
+    def R_1(self) -> float:
+        """The smallest R₁ that bounds this sample's score."""
+        return self.score
+
+    @property
+    def R_2(self) -> float:
+        """The largest R₂ that bounds the eigenvalues on the ball from below."""
+        return self.eigenvalue_in_ball
+
     def holds(self, C_r: float) -> bool:
         """Whether R₁/R₂ = √n · radius / C_r bounds the ratio."""
         return bool(self.ratio <= np.sqrt(self.n) * self.radius / C_r)

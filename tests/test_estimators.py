@@ -360,6 +360,15 @@ def test_files_hold_the_fit_and_no_code(tmp_path):
     np.testing.assert_array_equal(twin.predict_proba(x_q), labelled.predict_proba(x_q))
 
 
+def test_a_plugin_with_gaussian_likelihoods_is_written_too(tmp_path):
+    x_p, x_q, *_ = samples(60)
+    likelihood = pre.Gaussian([0.2, 0.1], covariance=[[1.0, 0.3], [0.3, 2.0]])
+    fit = pre.PluginRatio().fit(x_p, x_q, likelihood, None)
+    copy = pre.load(pre.save(fit, tmp_path / "plugin.npz"))
+    np.testing.assert_array_equal(copy.log_ratio(x_q), fit.log_ratio(x_q))
+    assert copy.divergence_ == fit.divergence_
+
+
 def test_a_loaded_kernel_refits_with_landmarks_of_its_own(tmp_path):
     x_p, x_q = bimodal(0, 40)
     fit = pre.KLIEP("kernel", radius="cv", cv=3).fit(x_p, x_q)
@@ -419,8 +428,8 @@ def test_files_that_are_no_fits(tmp_path):
     fit = pre.KLIEP().fit(x_p, x_q)
     with pytest.raises(pre.DataError, match="path: cannot write"):
         pre.save(fit, tmp_path / "no" / "folder.npz")
-    with pytest.raises(pre.DataError, match="a PluginRatio cannot be written"):
-        pre.save(pre.PluginRatio().fit(x_p, x_q), bad)
+    with pytest.raises(pre.DataError, match="its log_lik_p is a function and cannot be written"):
+        pre.save(pre.PluginRatio().fit(x_p, x_q, lambda x: x[:, 0]), bad)
     with pytest.raises(pre.DataError, match="functions and cannot be written"):
         pre.save(pre.KLIEP(penalty=lambda d: cp.norm1(d)).fit(x_p, x_q), bad)
 
