@@ -33,7 +33,7 @@ _HOMES = {
     "PosteriorRatio": "estimators",
     "PreConvexError": "errors",
     "Program": "programs",
-    "RatioClassifier": "estimators",
+    "RatioClassifier": "classifier",
     "RatioProblem": "problem",
     "Solution": "solution",
     "SolveError": "errors",
@@ -68,6 +68,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from .classifier import RatioClassifier
     from .diagnostics import diagnose
     from .errors import (
         BoundaryError,
@@ -78,7 +79,7 @@ if TYPE_CHECKING:
         SolveError,
         UnknownSolverError,
     )
-    from .estimators import KLIEP, PluginRatio, PosteriorRatio, RatioClassifier
+    from .estimators import KLIEP, PluginRatio, PosteriorRatio
     from .feasibility import Hull, Position, minimal_radius
     from .features import Autocorrelation, Concatenation, LagProducts, Linear, Polynomial
     from .inference import Inference

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .classifier import RatioClassifier
 from .errors import DataError
-from .estimators import KLIEP, PluginRatio, PosteriorRatio, RatioClassifier
+from .estimators import KLIEP, PluginRatio, PosteriorRatio
 from .features import from_state, make_features, to_state
 from .files import write_whole
 from .likelihoods import Gaussian

@@ -50,12 +50,12 @@ class Conditions:
     ratio: float
 
     @property
-    def R_1(self) -> float:
+    def R_1(self) -> float:  # noqa: N802
         """The smallest R₁ that bounds this sample's score."""
         return self.score
 
     @property
-    def R_2(self) -> float:
+    def R_2(self) -> float:  # noqa: N802
         """The largest R₂ that bounds the eigenvalues on the ball from below."""
         return self.eigenvalue_in_ball
 

@@ -31,6 +31,7 @@ LAYERS = [
     ["bootstrap", "diagnostics", "theory"],
     ["report"],
     ["estimators"],
+    ["classifier"],
     ["storage"],
     ["experiments"],
     ["plots"],
