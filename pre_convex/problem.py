@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -91,9 +92,7 @@ class RatioProblem:
             a = np.full(n, -log_sum_exp(np.zeros(n)))
         else:
             a = log_normalise(as_vector(given, "log_base", n, log_weights=True))
-        R = as_scalar(self.radius, "radius")
-        if R < 0.0:
-            raise DataError(f"radius: {R:g} is negative; 0 asks for exact moments, larger values relax them")
+        R = _check_radius(self.radius)
         norm = get_norm(self.norm).order
         side_p: dict[str, Array | None] = {"features_p": None, "log_weights_p": None}
         if self.features_p is not None:
@@ -103,7 +102,7 @@ class RatioProblem:
             log_w = np.zeros(len(F_p)) if self.log_weights_p is None else self.log_weights_p
             log_w = log_normalise(as_vector(log_w, "log_weights_p", len(F_p), log_weights=True))
             side_p = {"features_p": frozen(F_p), "log_weights_p": frozen(log_w)}
-            size = exp(log_w) @ np.abs(F_p) + np.abs(b)
+            size = np.abs(F_p[:: max(1, len(F_p) // 1000)]).max(axis=0) + np.abs(b)
             if np.any(np.abs(exp(log_w) @ F_p - b) > 1e-9 * size):
                 raise DataError("target: is not the mean of features_p under log_weights_p; leave features_p out")
             if self.paired and len(F_p) != n:
@@ -194,7 +193,10 @@ class RatioProblem:
 
     def with_radius(self, radius: float, norm: float | None = None) -> RatioProblem:
         """The same data with another radius, and another norm if one is given."""
-        return replace(self, radius=radius, norm=self.norm if norm is None else norm)
+        other = copy(self)  # the data has been checked
+        object.__setattr__(other, "radius", _check_radius(radius))
+        object.__setattr__(other, "norm", self.norm if norm is None else get_norm(norm).order)
+        return other
 
     @property
     def n_q(self) -> int:
@@ -253,6 +255,14 @@ class RatioProblem:
         for block, f in self.rows.blocks():
             total += mu[block] @ f
         return self.residual_origin - total
+
+
+def _check_radius(radius: Any) -> float:
+    """A radius that is a number and not negative."""
+    R = as_scalar(radius, "radius")
+    if R < 0.0:
+        raise DataError(f"radius: {R:g} is negative; 0 asks for exact moments, larger values relax them")
+    return R
 
 
 def _check_size(F: Array) -> None:

@@ -35,6 +35,16 @@ def test_everything_is_read_only_and_frozen():
         problem.radius = 1.0
 
 
+def test_another_radius_leaves_the_problem_alone():
+    problem, _ = planted(radius=0.1)
+    other = problem.with_radius(0.2, np.inf)
+    assert (other.radius, other.norm, problem.radius, problem.norm) == (0.2, np.inf, 0.1, 2)
+    assert other.features_q is problem.features_q
+    for radius, norm in ((-1.0, 2), (0.1, 7)):
+        with pytest.raises(pre.DataError):
+            problem.with_radius(radius, norm)
+
+
 def test_a_float64_array_is_not_copied():
     F = np.random.default_rng(0).normal(size=(50, 2))
     assert np.shares_memory(pre.RatioProblem([0.0, 0.0], F).features_q, F)
