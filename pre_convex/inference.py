@@ -24,7 +24,7 @@ from .errors import DataError
 from .linear import null_directions, solve_psd, without_noise
 from .problem import RatioProblem
 
-__all__ = ["Inference", "Interval", "WaldTest", "weighted_chi2_sf"]
+__all__ = ["Inference", "Interval", "WaldTest", "confidence", "weighted_chi2_sf"]
 
 KINDS = ("centred", "hc3", "paper")
 
@@ -226,10 +226,10 @@ class Inference:
     def contains(self, delta: Any, level: float = 0.95) -> bool:
         """Whether δ lies in the joint confidence ellipsoid (δ − δ̂)' V⁻¹ (δ − δ̂) ≤ χ²."""
         test = self.wald_test(None, as_vector(delta, "delta", self.problem.k))
-        return test.df == 0 or test.statistic <= float(chdtri(test.df, 1.0 - _level(level)))
+        return test.df == 0 or test.statistic <= float(chdtri(test.df, 1.0 - confidence(level)))
 
 
-def _level(level: Any) -> float:
+def confidence(level: Any) -> float:
     """A confidence level between zero and one."""
     value = as_scalar(level, "level")
     if not 0.0 < value < 1.0:
@@ -239,7 +239,7 @@ def _level(level: Any) -> float:
 
 def _interval(estimate: Array, std_error: Array, level: float) -> Interval:
     """Normal interval."""
-    width = float(ndtri(0.5 + 0.5 * _level(level))) * std_error
+    width = float(ndtri(0.5 + 0.5 * confidence(level))) * std_error
     return Interval(estimate, std_error, estimate - width, estimate + width, level)
 
 

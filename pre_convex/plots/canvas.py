@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import as_scalar
 from ..entropy import Index
 from ..errors import DataError, MissingExtraError
 
@@ -137,14 +136,6 @@ def refusal(fit: PosteriorRatio, error: DataError) -> str:
     if fit.radius_ > 0.0:
         return f"no intervals: the radius {fit.radius_:.3g} shrinks δ"
     return f"no intervals: {str(error).split(': ', 1)[-1].split(';')[0]}"
-
-
-def confidence(level: Any) -> float:
-    """A confidence level between zero and one."""
-    value = as_scalar(level, "level")
-    if not 0.0 < value < 1.0:
-        raise DataError(f"level: {value:g} is not between 0 and 1")
-    return value
 
 
 def percent(level: float) -> str:

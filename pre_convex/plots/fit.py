@@ -9,7 +9,7 @@ import numpy as np
 from ..entropy import Array, effective_sample_size, exp, log
 from ..errors import DataError
 from ..estimators import PosteriorRatio
-from ..inference import Interval
+from ..inference import Interval, confidence
 from ..problem import RatioProblem
 from .canvas import (
     BLUE,
@@ -18,7 +18,6 @@ from .canvas import (
     ORANGE,
     at_most,
     axes_of,
-    confidence,
     labels,
     name_rows,
     percent,

@@ -10,8 +10,8 @@ from scipy.special import betaincinv, chdtri, ndtri
 
 from ..arrays import as_matrix, as_vector
 from ..errors import DataError
-from ..inference import Inference
-from .canvas import BLUE, GREY, LIGHT, ORANGE, axes_of, confidence, label, percent, position, set_legend, set_title
+from ..inference import Inference, confidence
+from .canvas import BLUE, GREY, LIGHT, ORANGE, axes_of, label, percent, position, set_legend, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,12 +11,12 @@ from ..arrays import as_vector
 from ..entropy import Array, exp
 from ..errors import DataError
 from ..estimators import PosteriorRatio
+from ..inference import confidence
 from .canvas import (
     BLUE,
     GREY,
     at_most,
     axes_of,
-    confidence,
     label,
     percent,
     position,
