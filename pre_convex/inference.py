@@ -195,7 +195,7 @@ class Inference:
             L = L.T
         if L.shape[1] != self.problem.k:
             raise DataError(f"hypothesis: has {L.shape[1]} columns for {self.problem.k} coefficients")
-        goal = np.asarray(value, dtype=float)
+        goal = as_vector(value, "value") if np.ndim(value) else np.asarray(as_scalar(value, "value"))
         if goal.ndim and goal.shape != (len(L),):
             raise DataError(
                 f"value: has shape {goal.shape} for {len(L)} rows of the hypothesis; give a number or ({len(L)},)"

@@ -96,9 +96,12 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], Array]:
                         f"{path}: line {lines.line_num} has {len(line)} cells, the header has {len(header)}"
                     )
                 try:
-                    rows.append([float(cell) for cell in line])
+                    row = [float(cell) for cell in line]
+                    if any(v != v for v in row):
+                        raise ValueError("nan")
+                    rows.append(row)
                 except ValueError:
-                    i = next(i for i, cell in enumerate(line) if not _is_number(cell))
+                    i = next(i for i, cell in enumerate(line) if not _is_number(cell) or float(cell) != float(cell))
                     raise DataError(
                         f"{path}: line {lines.line_num}, column {header[i]!r} holds {line[i]!r}, which is not a number"
                     ) from None

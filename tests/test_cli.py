@@ -130,6 +130,7 @@ BAD = {
     "short line": (("short.csv", "Q.csv"), "line 2 has 1 cells, the header has 3"),
     "header only": (("header.csv", "Q.csv"), "has a header and no rows"),
     "empty": (("empty.csv", "Q.csv"), "empty.csv: is empty"),
+    "nan": (("nan.csv", "Q.csv"), "line 2, column 'dose' holds 'nan', which is not a number"),
     "no header": (("bare.csv", "Q.csv"), "bare.csv: has no header; its first line holds numbers"),
     "double column": (("twice.csv", "Q.csv"), "the column 'age' stands there twice"),
     "other columns": (("other.csv", "Q.csv"), "its columns differ from those of P in age, dose, height, ll"),
@@ -155,6 +156,7 @@ def test_a_bad_file_or_option_is_one_line_and_exit_code_two(files, case, monkeyp
     (files / "short.csv").write_text("age,dose,ll\n1\n")
     (files / "header.csv").write_text("age,dose,ll\n")
     (files / "empty.csv").write_text("")
+    (files / "nan.csv").write_text("age,dose,ll\n1,nan,0\n")
     (files / "bare.csv").write_text("1,2,0\n3,4,0\n")
     (files / "twice.csv").write_text("age,age,ll\n1,2,0\n")
     (files / "other.csv").write_text("height\n1\n2\n")
