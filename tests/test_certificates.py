@@ -82,6 +82,15 @@ def test_base_weights_over_six_hundred_orders_of_magnitude(seed):
     assert solution.status is pre.Status.OPTIMAL
 
 
+@pytest.mark.parametrize("radius", [1e-300, 1e-16, 1e-9, 0.5])
+def test_a_constant_column_alone_and_any_radius(radius):
+    column = np.full((8, 1), 0.3)
+    met = pre.solve(pre.RatioProblem([0.3], column, 20.0 * np.arange(8), radius=radius), check=False)
+    assert met.status is pre.Status.OPTIMAL
+    missed = pre.solve(pre.RatioProblem([0.8 + 2 * radius], column, radius=radius), check=False)
+    assert missed.status is pre.Status.INFEASIBLE
+
+
 def test_a_penalty_outside_its_domain_is_infinite():
     certificate = pre.certify(planted()[0], [-1.0, -1.0, 1.0], penalty=lambda d: -cp.sum(cp.log(d)))
     assert certificate.primal_value == np.inf

@@ -75,6 +75,7 @@ class Ridge(_FromZero):
             return np.zeros_like(delta)
         length = float(np.linalg.norm(delta))
         t = float(log(np.array(R / length if length > 0.0 else R * np.trace(H) / np.linalg.norm(q))))
+        t = t if np.isfinite(t) else 0.0
         low, high, eye = -np.inf, np.inf, np.eye(len(q))
         x = delta
         for _ in range(100):
@@ -82,7 +83,7 @@ class Ridge(_FromZero):
             factor, failed = dpotrf(H + lam * eye, lower=1)
             x = -dpotrs(factor, q, lower=1)[0]
             length = float(np.linalg.norm(x))
-            if failed or not (np.isfinite(length) and length > 0.0):  # λ too small for a singular H
+            if failed or not 1e-150 < length < 1e150:  # λ too small for a singular H
                 low, t = t, t + 2.0 if high == np.inf else 0.5 * (t + high)
                 continue
             error = t + float(log(np.array(length / R)))
