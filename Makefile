@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test setup lint format bench coverage clean
+.PHONY: demo test setup lint format bench costs coverage clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -26,6 +26,9 @@ format: setup
 
 bench: setup
 	$(BIN)/python benchmarks/newton.py $(ARGS)
+
+costs: setup
+	$(BIN)/python benchmarks/costs.py $(ARGS)
 
 coverage: setup
 	$(BIN)/python benchmarks/coverage.py $(ARGS)

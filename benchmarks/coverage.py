@@ -8,21 +8,14 @@ misspecified one is integrated by quadrature. ``--store`` writes ``results/cover
 from __future__ import annotations
 
 import argparse
-import csv
-import platform
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
+from storing import quote, store
 
 import pre_convex as pre
 from pre_convex.inference import KINDS, Inference
-
-RESULTS = Path(__file__).parent / "results" / "coverage.csv"
-PAGE = RESULTS.parents[2] / "docs" / "coverage.md"
 
 POINTS = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, -0.5], [-1.0, 0.5], [1.5, 1.5]])
 REGION, DIVERGENCE, P_VALUE = "joint region of delta", "divergence", "p-values of delta = 0 below 0.05"
@@ -227,14 +220,6 @@ def tables(rows: list[dict[str, object]]) -> list[str]:
     ]
 
 
-def quote(rows: list[dict[str, object]]) -> None:
-    """Put the tables between the marks of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    start, end = text.index("<!-- coverage -->"), text.index("<!-- /coverage -->")
-    body = "<!-- coverage -->\n" + "\n".join(tables(rows)) + "\n"
-    PAGE.write_text(text[:start] + body + text[end:], encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000)
@@ -242,15 +227,9 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = run(arguments.runs)
     if arguments.store:
-        facts = {"python": platform.python_version()}
-        facts |= {name: version(name) for name in ("pre_convex", "numpy", "scipy")}
-        RESULTS.parent.mkdir(exist_ok=True)
-        with RESULTS.open("w", newline="") as file:
-            writer = csv.DictWriter(file, [*rows[0], *facts])
-            writer.writeheader()
-            writer.writerows({**row, **facts} for row in rows)
-        quote(rows)
-        print("written: results/coverage.csv and the tables of docs/coverage.md", file=sys.stderr)
+        path = store("coverage", rows, ("pre_convex", "numpy", "scipy"))
+        quote("docs/coverage.md", "coverage", tables(rows))
+        print(f"written: {path.name} and the tables of docs/coverage.md")
 
 
 if __name__ == "__main__":

@@ -7,24 +7,17 @@ Each figure is the median of several runs, taken in turn with the unit so that a
 from __future__ import annotations
 
 import argparse
-import csv
-import os
-import platform
 import statistics
-import sys
 import time
-from importlib.metadata import version
-from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
 from scipy.optimize import minimize
+from storing import quote, store
 
 import pre_convex as pre
 from pre_convex.solvers.newton import newton
 from pre_convex.solvers.steps import make_penalty
-
-RESULTS = Path(__file__).parent / "results" / "newton.csv"
 
 
 def planted(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -97,25 +90,6 @@ def run(n: int, repeats: int) -> list[dict[str, object]]:
     return rows
 
 
-def quote(rows: list[dict[str, object]]) -> None:
-    """Put the table between the marks in README.md and benchmarks/README.md."""
-    lines = ["| work | measured | aim |", "|---|---|---|"]
-    lines += [f"| {row['work']} | {row['ratio']} {row['unit']} | {row['target']} |" for row in rows]
-    for page in (RESULTS.parents[2] / "README.md", RESULTS.parents[1] / "README.md"):
-        text = page.read_text(encoding="utf-8")
-        start, end = text.index("<!-- speed -->"), text.index("<!-- /speed -->")
-        page.write_text(text[:start] + "<!-- speed -->\n" + "\n".join(lines) + "\n" + text[end:], encoding="utf-8")
-
-
-def cpu() -> str:
-    """Model name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -124,16 +98,11 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = run(arguments.rows, arguments.repeats)
     if arguments.store:
-        names = ("pre_convex", "numpy", "scipy", "cvxpy", "clarabel")
-        facts = {"cpu": cpu(), "cores": os.cpu_count(), "python": platform.python_version()}
-        facts |= {name: version(name) for name in names}
-        RESULTS.parent.mkdir(exist_ok=True)
-        with RESULTS.open("w", newline="") as file:
-            writer = csv.DictWriter(file, [*rows[0], *facts])
-            writer.writeheader()
-            writer.writerows({**row, **facts} for row in rows)
-        quote(rows)
-        print(f"written: {RESULTS} and the tables that quote it", file=sys.stderr)
+        path = store("newton", rows, ("pre_convex", "numpy", "scipy", "cvxpy", "clarabel"))
+        lines = [f"| {row['work']} | {row['ratio']} {row['unit']} | {row['target']} |" for row in rows]
+        for page in ("README.md", "benchmarks/README.md"):
+            quote(page, "speed", ["| work | measured | aim |", "|---|---|---|", *lines])
+        print(f"written: {path.name} and the tables that quote it")
 
 
 if __name__ == "__main__":

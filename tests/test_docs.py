@@ -56,9 +56,15 @@ def test_the_commands_in_the_docs_exist():
             assert re.search(rf"^{target}:", makefile, re.M), f"{page.name} names make {target}"
 
 
-def table():
-    with (ROOT / "benchmarks" / "results" / "newton.csv").open(newline="") as file:
+def table(name="newton"):
+    with (ROOT / "benchmarks" / "results" / f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def test_quoted_costs_are_the_stored_ones():
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    for row in table("costs"):
+        assert f"| {row['part']} | {row['ratio']} {row['unit']} |" in text
 
 
 @pytest.mark.parametrize("page", ["README.md", "benchmarks/README.md"])
@@ -68,10 +74,17 @@ def test_quoted_figures_are_the_stored_ones(page):
         assert f"| {row['work']} | {row['ratio']} {row['unit']} |" in text
 
 
-def test_the_stored_benchmark_has_a_command_that_runs():
-    command = [sys.executable, ROOT / "benchmarks" / "newton.py", "--rows", "45000", "--repeats", "1"]
+@pytest.mark.parametrize("name", ["newton", "costs"])
+def test_the_stored_benchmarks_have_commands_that_run(name):
+    command = [sys.executable, ROOT / "benchmarks" / f"{name}.py", "--rows", "45000", "--repeats", "1"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert len(result.stdout.splitlines()) == len(table())
+    assert len(result.stdout.splitlines()) == len(table(name))
+
+
+def test_the_coverage_simulation_has_a_command_that_runs():
+    command = [sys.executable, ROOT / "benchmarks" / "coverage.py", "--runs", "2"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "set-up of the paper" in result.stdout
 
 
 def test_citation_is_valid():

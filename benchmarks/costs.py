@@ -1,0 +1,92 @@
+"""What the parts of a solve cost, as ratios within one run: ``make costs``. The choices in README.md rest on it."""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from newton import lbfgs, planted, ratio
+from storing import quote, store
+
+import pre_convex as pre
+import pre_convex.solvers.newton as engine
+from pre_convex.passes import Rows, tilt
+from pre_convex.solution import certificate
+from pre_convex.solvers.steps import make_penalty
+
+PASS = "plain passes"
+
+
+def uncentred(rows: Rows, delta: np.ndarray) -> np.ndarray:
+    """Covariance as a sum of products less the product of the means."""
+    total, mean, second = 0.0, np.zeros(delta.size), np.zeros((delta.size, delta.size))
+    for block, f in rows.blocks():
+        w = np.exp(f @ delta + rows.log_base[block])
+        total += w.sum()
+        mean += w @ f
+        g = f * np.sqrt(w)[:, None]
+        second += g.T @ g
+    return second / total - np.outer(mean, mean) / total**2
+
+
+def in_threads(pool: ThreadPoolExecutor, halves: list[Rows], delta: np.ndarray) -> None:
+    list(pool.map(lambda half: tilt(half, delta, covariance=False), halves))
+
+
+def run(n: int, repeats: int) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+
+    def record(part: str, value: float, unit: str) -> None:
+        rows.append({"part": part, "ratio": round(value, 2), "unit": unit})
+        print(f"{part:70s} {value:7.2f} {unit}", flush=True)
+
+    b, F = planted(n, 20)
+    problem = pre.RatioProblem(b, F)
+    data, delta = problem.rows, pre.solve(problem).delta
+    plain = lambda: tilt(data, delta, covariance=False)  # noqa: E731
+    record("a pass with covariance", ratio(lambda: tilt(data, delta), plain, repeats)[0], PASS)
+    record(
+        "a pass with covariance, not centred by block", ratio(lambda: uncentred(data, delta), plain, repeats)[0], PASS
+    )
+    record("minimum and maximum of every column", ratio(lambda: (F.min(0), F.max(0)), plain, repeats)[0], PASS)
+    halves = [Rows(F[: n // 2], data.log_base[: n // 2]), Rows(F[n // 2 :], data.log_base[n // 2 :])]
+    with ThreadPoolExecutor(2) as pool:
+        record("a plain pass in two threads", ratio(lambda: in_threads(pool, halves, delta), plain, repeats)[0], PASS)
+    secant = engine._secant
+    for tol in (1e-9, 1e-12):
+        for name, update in (("with", secant), ("without", lambda H, s, y: H)):
+            engine._secant = update
+            passes = engine.newton(problem, make_penalty(problem), tol=tol).passes
+            record(f"full passes of a solve to {tol:g}, {name} secant updates", float(passes), "passes")
+    engine._secant = secant
+    small = pre.RatioProblem(*planted(5_000, 10))
+    at, fit = pre.solve(small).delta, lambda: pre.solve(small)
+    some = small.rows.take(slice(None, None, 5))
+    parts = {
+        "two passes with covariance": lambda: [tilt(small.rows, at) for _ in range(2)],
+        "three plain passes": lambda: [tilt(small.rows, at, covariance=False) for _ in range(3)],
+        "the certificate on a fifth of the rows, its own pass included": lambda: certificate(small, at, rows=some),
+        "L-BFGS-B": lbfgs(small),
+    }
+    for name, part in parts.items():
+        record(f"n = 5,000, k = 10: {name}", ratio(part, fit, 20 * repeats)[0], "of a solve")
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--store", action="store_true", help="write the results file and the table that quotes it")
+    arguments = parser.parse_args()
+    rows = run(arguments.rows, arguments.repeats)
+    if arguments.store:
+        path = store("costs", rows, ("pre_convex", "numpy", "scipy"))
+        lines = [f"| {row['part']} | {row['ratio']} {row['unit']} |" for row in rows]
+        quote("benchmarks/README.md", "costs", ["| part | cost |", "|---|---|", *lines])
+        print(f"written: {path.name} and the table that quotes it")
+
+
+if __name__ == "__main__":
+    main()
