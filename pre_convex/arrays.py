@@ -10,7 +10,7 @@ import numpy as np
 from .entropy import Array
 from .errors import DataError
 
-__all__ = ["as_matrix", "as_scalar", "as_vector", "column_names", "frozen"]
+__all__ = ["as_matrix", "as_scalar", "as_vector", "column_names", "frozen", "square_sum"]
 
 
 def frozen(x: Array) -> Array:
@@ -77,11 +77,19 @@ def _from_frame(x: Any, name: str) -> Any:
     return columns[0] if isinstance(frame, nw.Series) else np.column_stack(columns)
 
 
+def square_sum(x: Array) -> float:
+    """Σ x², or inf where that overflows; nan and inf show in it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not x.flags.forc:  # ravel would copy
+            return float(np.square(x).sum())
+        flat = x.ravel(order="K")
+        return float(flat.dot(flat))
+
+
 def _finite(x: Array, name: str, columns: Sequence[str] | None = None) -> Array:
     """The array itself when all its entries are finite; otherwise an error that says which is not."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        fine = bool(np.isfinite(x.sum()))  # one sweep without a temporary; the exact look follows only if it fails
-    if not fine and not np.isfinite(x).all():
+    # one sweep without a temporary; the exact look follows only if it fails
+    if not np.isfinite(square_sum(x)) and not np.isfinite(x).all():
         where = np.argwhere(~np.isfinite(x))
         place = f"row {where[0][0]}"
         if x.ndim == 2:

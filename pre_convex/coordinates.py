@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .entropy import Array
-from .passes import Rows
+from .passes import Rows, support
 
 __all__ = ["ColumnSpace", "column_space", "coordinates"]
 
@@ -81,15 +81,21 @@ def column_space(features: Array, origin: Array | None = None) -> ColumnSpace:
 
 
 def coordinates(rows: Rows, subset: Rows | None = None) -> ColumnSpace:
-    """Coordinates of the rows that carry weight; from the subset when all rows agree with its null directions."""
-    if subset is not None:
-        space = column_space(subset.features[subset.log_base > -np.inf], rows.origin)
-        reach = np.zeros(space.null.shape[1])
-        for block, f in rows.blocks():
-            heights = np.abs((f[rows.log_base[block] > -np.inf] - space.centre) @ space.null)
-            reach = np.maximum(reach, heights.max(axis=0, initial=0.0))
-        size = (np.abs(subset.features).max(axis=0) + space.offset) @ np.abs(space.null)
-        if np.all(reach <= 1e-13 * size):
-            return space
-    everything = rows.take(slice(None))
-    return column_space(everything.features[everything.log_base > -np.inf], rows.origin)
+    """Coordinates of the rows that carry weight.
+
+    From the subset, and from the rows that are furthest off its null directions, until all rows agree with these.
+    """
+    if subset is None:
+        subset = rows.take(slice(None))
+    features = subset.features[subset.log_base > -np.inf]
+    for _ in range(rows.shape[1] + 1):
+        space = column_space(features, rows.origin)
+        if space.null.shape[1] == 0 or len(features) == rows.shape[0]:
+            break
+        both = np.concatenate([space.null, -space.null], axis=1)
+        tops, index = support(rows, both, 1)
+        size = (np.abs(features).max(axis=0) + space.offset) @ np.abs(both)
+        if np.all(tops - space.centre @ both <= 1e-13 * size):
+            break
+        features = np.concatenate([features, rows.take(index).features])
+    return space

@@ -11,6 +11,7 @@ __all__ = [
     "Index",
     "effective_sample_size",
     "exp",
+    "exp_in_place",
     "exponentiate",
     "log",
     "log_normalise",
@@ -50,6 +51,11 @@ def exponentiate(z: Array) -> tuple[float, float]:
     z -= top
     np.exp(z, out=z)
     return top, float(z.sum())
+
+
+def exp_in_place(z: Array) -> None:
+    """Overwrite ``z`` by exp(z)."""
+    np.exp(z, out=z)
 
 
 def log_sum_exp(z: Array) -> float:

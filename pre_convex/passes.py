@@ -1,25 +1,38 @@
-"""Passes over the q rows: every question about the data is a reduction over blocks.
+"""Passes over the q rows: every question about the data is a reduction over parts of the rows.
 
 A pass tilts the base weights by δ and returns a :class:`Summary`, the log-partition function, mean and
 covariance of F under the weights μ(δ) of [LINK]. Summaries of disjoint rows merge, associatively and in any
-order, so that the same solver runs on an array, on a memory map, or on blocks in other processes. Each block
-is centred at its own mean, which keeps the covariance of a sharply peaked posterior accurate.
+order, so that the same solver runs on an array in several threads, on files, or on other machines: whatever holds
+the rows says in :meth:`Rows.reduce` how the parts are visited. Each block is centred at its own mean, which keeps
+the covariance of a sharply peaked posterior accurate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from operator import add, itemgetter
+from typing import TypeVar
 
 import numpy as np
 
-from .entropy import Array, Index, exp, exponentiate, log, log_sum_exp
+from .entropy import Array, Index, effective_sample_size, exp, exp_in_place, exponentiate, log, log_sum_exp
 from .linear import without_noise
+from .threads import in_threads
 
-__all__ = ["Rows", "Summary", "support", "tilt"]
+__all__ = ["Rows", "Subset", "Summary", "logits", "support", "tilt", "weighted_sum"]
+
+T = TypeVar("T")
 
 #: numbers in one block of features: small enough to stay in a core's cache between the products
 BLOCK_NUMBERS = 80_000
+#: numbers in one part, the work of one thread at a time; fixed, so that results do not depend on the number of threads
+PART_NUMBERS = 2_000_000
+#: neighbouring rows that a subset takes together, because they share lines and pages of memory
+RUN = 8
+#: sums of weights within these bounds were formed without overflow, and without loss by underflow
+SMALL, LARGE = 1e-200, 1e200
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,21 +70,44 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The q side as the passes see it: features, logarithms of base weights, and an origin.
+    """Rows in memory, as the passes see them: features, logarithms of base weights, and an origin.
 
     ``origin`` is subtracted from the features block by block. It is set when a column's mean is so much
-    larger than its spread that logits would lose digits.
+    larger than its spread that logits would lose digits. ``start`` is the number of the first row.
     """
 
     features: Array
     log_base: Array
     origin: Array | None = None
+    start: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
         """(rows, columns)."""
         n, k = self.features.shape
         return n, k
+
+    @property
+    def flat(self) -> bool:
+        """Whether all base weights are known to be equal, since they are one number that is repeated."""
+        return self.log_base.strides == (0,)
+
+    def reduce(self, work: Callable[[Rows], T], merge: Callable[[T, T], T]) -> T:
+        """``work`` of every part of the rows, merged; the parts of many rows are visited in threads."""
+        n, k = self.shape
+        count = n * k // PART_NUMBERS
+        if count < 2:
+            return work(self)
+        edges = np.linspace(0, n, count + 1).astype(np.intp)
+        return reduce(merge, in_threads(lambda i: work(self._part(edges[i], edges[i + 1])), range(count)))
+
+    def _part(self, first: int, last: int) -> Rows:
+        return replace(
+            self,
+            features=self.features[first:last],
+            log_base=self.log_base[first:last],
+            start=self.start + int(first),
+        )
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Slices of rows and their features, relative to the origin."""
@@ -87,10 +123,51 @@ class Rows:
         features = np.ascontiguousarray(self.features[index], dtype=float)
         if self.origin is not None:
             features = features - self.origin
-        return Rows(features, np.asarray(self.log_base[index] + log_share))
+        base = self.log_base[index]
+        if self.flat and np.ndim(log_share) == 0:
+            return Rows(features, np.broadcast_to(self.log_base[0] + log_share, base.shape))
+        return Rows(features, np.asarray(base + log_share))
+
+    def subset(self, size: int) -> Subset:
+        """About ``size`` distinct rows, drawn with a fixed seed.
+
+        In runs of a few rows, one from each of equally long stretches, if the base weights are even; otherwise each
+        row by itself, with a probability that mixes even sampling with its share of the base weight.
+        """
+        n = self.shape[0]
+        rng = np.random.default_rng(0)
+        if self.flat or effective_sample_size(self.log_base[:: max(1, n // 20_000)]) > 0.25 * min(n, 20_000):
+            runs = -(-size // RUN)
+            edges = np.linspace(0, n - RUN, runs + 1).astype(np.intp)
+            first = edges[:-1] + (rng.random(runs) * np.diff(edges)).astype(np.intp)
+            index = (first[:, None] + np.arange(RUN)).ravel()
+            return Subset(self.take(index), float(log(np.array(n / index.size))))
+        chance = np.minimum(1.0, size * (0.5 / n + 0.5 * exp(self.log_base)))
+        index = np.flatnonzero(rng.random(n) < chance)
+        return Subset(self.take(index), -log(chance[index]))
+
+    def sample(self, count: int) -> Rows:
+        """About ``count`` rows, evenly spaced; all of them when there are no more."""
+        return self.take(slice(None, None, max(1, self.shape[0] // count)))
 
 
-def tilt(rows: Rows, delta: Array, *, covariance: bool = True, logits: Array | None = None) -> Summary:
+@dataclass(frozen=True, eq=False)
+class Subset:
+    """Some rows as they are, and the logarithms of the shares that make their sums unbiased for all rows."""
+
+    plain: Rows
+    log_share: Array | float
+
+    @property
+    def weighted(self) -> Rows:
+        """The rows with weights that stand for all rows."""
+        if self.plain.flat and isinstance(self.log_share, float):
+            n = self.plain.shape[0]
+            return replace(self.plain, log_base=np.broadcast_to(self.plain.log_base[0] + self.log_share, (n,)))
+        return replace(self.plain, log_base=self.plain.log_base + self.log_share)
+
+
+def tilt(rows: Rows, delta: Array, *, covariance: bool = True) -> Summary:
     """One pass at δ: log Z, mean and, when asked for, covariance of F under μ(δ) of [LINK].
 
     Parameters
@@ -101,17 +178,43 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True, logits: Array | N
         Ratio parameter.
     covariance : bool
         Whether to accumulate the covariance, the Hessian of ℓ; it costs two to three plain passes.
-    logits : ndarray of shape (n,), optional
-        Filled with a_j + ⟨δ, F_j⟩, so that the weights need no further pass.
     """
-    k = rows.shape[1]
+    work = _with_covariance if covariance else _without_covariance
+    summary = rows.reduce(partial(work, delta=delta), Summary.merge)
+    if summary.covariance is None:
+        return summary
+    return replace(summary, covariance=without_noise(summary.covariance, summary.mean))
+
+
+def _without_covariance(rows: Rows, delta: Array) -> Summary:
+    """Log Z and mean, in as few operations for each block as there can be.
+
+    Every operation that lets other threads run has to wait for them afterwards, so the weights are not scaled
+    by their maximum first. If their sum then leaves the range of numbers, all is done again with care.
+    """
+    total, mean, flat = 0.0, np.zeros(delta.size), rows.flat
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block, f in rows.blocks():
+            z = f.dot(delta)
+            if not flat:
+                z += rows.log_base[block]
+            exp_in_place(z)
+            total += float(z.sum())
+            mean += z.dot(f)
+    if not SMALL < total < LARGE:
+        return _with_covariance(rows, delta, covariance=False)
+    log_z = float(log(np.array(total)))
+    return Summary(log_z + float(rows.log_base[0]) if flat else log_z, mean / total, None)
+
+
+def _with_covariance(rows: Rows, delta: Array, covariance: bool = True) -> Summary:
+    """Log Z, mean and covariance, for weights of any size."""
+    k = delta.size
     total, top = 0.0, -np.inf
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
     for block, f in rows.blocks():
         z = f @ delta
         z += rows.log_base[block]
-        if logits is not None:
-            logits[block] = z
         peak, mass = exponentiate(z)
         if mass == 0.0:
             continue
@@ -144,6 +247,32 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True, logits: Array | N
     return Summary(log_z, mean, None if scatter is None else without_noise(scatter / total, mean))
 
 
+def logits(rows: Rows, delta: Array) -> Array:
+    """a_j + ⟨δ, F_j⟩ of every row, in their order."""
+    parts = rows.reduce(partial(_logits, delta=delta), add)
+    return np.concatenate([z for _, z in sorted(parts, key=itemgetter(0))])
+
+
+def _logits(rows: Rows, delta: Array) -> list[tuple[int, Array]]:
+    z = np.empty(rows.shape[0])
+    for block, f in rows.blocks():
+        z[block] = f @ delta
+    z += rows.log_base
+    return [(rows.start, z)]
+
+
+def weighted_sum(rows: Rows, mu: Array) -> Array:
+    """Σ_j μ_j F_j relative to the origin, for one weight for each row."""
+    return rows.reduce(partial(_weighted_sum, mu=mu), add)
+
+
+def _weighted_sum(rows: Rows, mu: Array) -> Array:
+    total, own = np.zeros(rows.shape[1]), mu[rows.start : rows.start + rows.shape[0]]
+    for block, f in rows.blocks():
+        total += own[block] @ f
+    return total
+
+
 def support(rows: Rows, directions: Array, count: int) -> tuple[Array, Index]:
     """Support function of the hull: max_j ⟨v, F_j⟩ for each column v, and the rows that come closest to it.
 
@@ -161,6 +290,12 @@ def support(rows: Rows, directions: Array, count: int) -> tuple[Array, Index]:
     index : ndarray of int
         Distinct row numbers, at most d · count.
     """
+    best, index = rows.reduce(partial(_highest, directions=directions, count=count), partial(_higher, count=count))
+    return best.max(axis=0), np.unique(index[best > -np.inf])
+
+
+def _highest(rows: Rows, directions: Array, count: int) -> tuple[Array, Index]:
+    """Heights and numbers of the highest rows in each direction, shape (at most count, d)."""
     d = directions.shape[1]
     best = np.full((0, d), -np.inf)
     index = np.zeros((0, d), dtype=np.intp)
@@ -171,9 +306,14 @@ def support(rows: Rows, directions: Array, count: int) -> tuple[Array, Index]:
         if best.shape[0] >= count and not np.any(height.max(axis=0) > best.min(axis=0)):
             continue
         keep = np.argpartition(-height, min(count, height.shape[0]) - 1, axis=0)[:count]
-        best = np.concatenate([best, np.take_along_axis(height, keep, axis=0)])
-        index = np.concatenate([index, keep + block.start])
-        order = np.argpartition(-best, min(count, best.shape[0]) - 1, axis=0)[:count]
-        best = np.take_along_axis(best, order, axis=0)
-        index = np.take_along_axis(index, order, axis=0)
-    return best.max(axis=0), np.unique(index[best > -np.inf])
+        here = np.take_along_axis(height, keep, axis=0), keep + (block.start + rows.start)
+        best, index = _higher((best, index), here, count)
+    return best, index
+
+
+def _higher(one: tuple[Array, Index], other: tuple[Array, Index], count: int) -> tuple[Array, Index]:
+    """The highest rows of two sets."""
+    best = np.concatenate([one[0], other[0]])
+    index = np.concatenate([one[1], other[1]])
+    order = np.argpartition(-best, min(count, best.shape[0]) - 1, axis=0)[:count]
+    return np.take_along_axis(best, order, axis=0), np.take_along_axis(index, order, axis=0)

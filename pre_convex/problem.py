@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_matrix, as_scalar, as_vector, column_names, frozen
-from .entropy import Array, exp, log_normalise, log_sum_exp, negative_kl
+from .arrays import as_matrix, as_scalar, as_vector, column_names, frozen, square_sum
+from .entropy import Array, exp, log, log_normalise, log_sum_exp, negative_kl
 from .errors import DataError
 from .features import make_features
 from .kernels import Kernel as _Kernel  # noqa: F401  # puts "kernel" among the names of features
 from .likelihoods import log_likelihood
 from .norms import Norm, get_norm
-from .passes import Rows, Summary, tilt
+from .passes import Rows, Summary, logits, tilt, weighted_sum
 
 __all__ = ["RatioProblem"]
 
@@ -89,7 +89,7 @@ class RatioProblem:
             raise DataError(f"target: has {b.size} entries for {k} columns of features_q")
         given: Any = self.log_base
         if given is None:
-            a = np.full(n, -log_sum_exp(np.zeros(n)))
+            a = np.broadcast_to(-log(np.array(float(n))), (n,))  # one number, repeated: the passes know it is flat
         else:
             a = log_normalise(as_vector(given, "log_base", n, log_weights=True))
         R = _check_radius(self.radius)
@@ -198,6 +198,11 @@ class RatioProblem:
         object.__setattr__(other, "norm", self.norm if norm is None else get_norm(norm).order)
         return other
 
+    def in_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
+        """The same rows as (F − centre) · basis, and the target with them; ``centre`` is relative to the origin."""
+        features = (self.rows.take(slice(None)).features - centre) @ basis
+        return RatioProblem((self.residual_origin - centre) @ basis, features, self.log_base)
+
     @property
     def n_q(self) -> int:
         """Number of q rows."""
@@ -240,9 +245,9 @@ class RatioProblem:
 
     def log_mu(self, delta: Any) -> Array:
         """Log μ_j(δ) of [LINK]."""
-        logits = np.empty(self.n_q)
-        summary = tilt(self.rows, as_vector(delta, "delta", self.k), covariance=False, logits=logits)
-        return logits - summary.log_z
+        z = logits(self.rows, as_vector(delta, "delta", self.k))
+        z -= log_sum_exp(z)
+        return z
 
     def dual_value(self, mu: Any) -> float:
         """Σ −μ log μ + μ a, the objective of [D], without a look at its constraints."""
@@ -250,11 +255,7 @@ class RatioProblem:
 
     def moment(self, mu: Any) -> Array:
         """b − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
-        mu = as_vector(mu, "mu", self.n_q)
-        total = np.zeros(self.k)
-        for block, f in self.rows.blocks():
-            total += mu[block] @ f
-        return self.residual_origin - total
+        return self.residual_origin - weighted_sum(self.rows, as_vector(mu, "mu", self.n_q))
 
 
 def _check_radius(radius: Any) -> float:
@@ -269,7 +270,8 @@ def _check_size(F: Array) -> None:
     """Squares of the features must be numbers: no size beyond 1e100, none below 1e-100 throughout."""
     sample = np.abs(F[:: max(1, len(F) // 1000)]).max(axis=0)
     tiny = np.flatnonzero((sample > 0.0) & (sample < 1e-100))
-    if max(float(F.max()), -float(F.min())) > 1e100 or tiny.size:
+    large = not square_sum(F) <= 1e200 and max(float(F.max()), -float(F.min())) > 1e100
+    if large or tiny.size:
         raise DataError("features_q: has numbers beyond 1e100 or a column below 1e-100; rescale the columns")
 
 

@@ -17,9 +17,10 @@ tightly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -65,7 +66,8 @@ class Lift:
         self.centred = features - mean
         self.scatter = without_noise((self.centred * mu[:, None]).T @ self.centred / self.total, mean) * self.total
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0) / self.total)
-        self.centred[:, spread == 0.0] = 0.0
+        if not spread.all():
+            self.centred[:, spread == 0.0] = 0.0
         self.size = np.abs(mean) + spread + (0.0 if origin is None else np.abs(origin))
 
     def correction(self, u: Array) -> tuple[Array, Array] | None:
@@ -85,6 +87,15 @@ class Lift:
                     if np.all(np.abs(left) <= allowed):
                         return c, np.abs(left)
         return None
+
+    def cost(self, u: Array) -> tuple[float, Array] | None:
+        """KL(μ' ‖ μ) of the correction that moves the moment by u, and the round-off that is left of u."""
+        lifted = self.correction(u)
+        return None if lifted is None else (tilting_cost(self.mu, lifted[0]), lifted[1])
+
+    def reach(self, v: Array) -> float:
+        """Largest |⟨F_j − m, v⟩|."""
+        return float(np.abs(self.centred @ v).max(initial=0.0))
 
     def _by_scatter(self, u: Array) -> Array:
         return solve_psd(self.scatter, u)
@@ -126,11 +137,11 @@ class BallPenalty:
         """Smallest of g(δ) − ⟨r', δ⟩ + KL(μ' ‖ μ) over residuals r' that a lift reaches."""
         g, best = self.value(delta), np.inf
         for point in self.points(delta, r, lift.scatter):
-            lifted = lift.correction(r - point)
+            lifted = lift.cost(r - point)
             if lifted is not None:
-                c, left = lifted
+                cost, left = lifted
                 slack = max(g - float(point @ delta), 0.0) + float(left @ np.abs(delta))
-                best = min(best, slack + tilting_cost(lift.mu, c))
+                best = min(best, slack + cost)
             if best <= ENOUGH:  # the others would be no better by more than that
                 break
         return best
@@ -240,8 +251,8 @@ class Solution:
     Attributes
     ----------
     delta : ndarray of shape (k,)
-    mu : ndarray of shape (n_q,)
-        Weights μ(δ) of [LINK].
+    weights : ndarray of shape (n_q,), or a function that computes it
+        Weights μ(δ) of [LINK]; read them as :attr:`mu`, which computes them when they are first asked for.
     status : Status
     certificate : Certificate
     raw : Certificate or None
@@ -260,7 +271,7 @@ class Solution:
     """
 
     delta: Array
-    mu: Array
+    weights: Array | Callable[[], Array]
     status: Status
     certificate: Certificate
     solver: str
@@ -276,7 +287,19 @@ class Solution:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", frozen(np.asarray(self.delta, dtype=float)))
-        object.__setattr__(self, "mu", frozen(np.asarray(self.mu, dtype=float)))
+        if not callable(self.weights):
+            object.__setattr__(self, "weights", frozen(np.asarray(self.weights, dtype=float)))
+
+    @property
+    def mu(self) -> Array:
+        """The weights, of shape (n_q,); a pass over the rows where they have not been needed before."""
+        if callable(self.weights):
+            object.__setattr__(self, "weights", frozen(np.asarray(self.weights(), dtype=float)))
+        assert not callable(self.weights)  # they have been computed by now
+        return self.weights
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "weights": self.mu}  # what computes them holds all rows
 
     @property
     def primal_value(self) -> float:

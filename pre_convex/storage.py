@@ -142,7 +142,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     raw = facts.pop("raw")
     fit.solution_ = Solution(
         delta=arrays["delta"],
-        mu=arrays["mu"],
+        weights=arrays["mu"],
         status=Status[facts.pop("status")],
         certificate=Certificate(**facts.pop("certificate")),
         raw=None if raw is None else Certificate(**raw),

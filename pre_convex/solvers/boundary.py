@@ -47,7 +47,7 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
         here = minimal_radius(face)
     mu = np.zeros(problem.n_q)
     if found is not None and found.certificate.proves(tol):
-        mu[index] = exp(found.log_mu)
+        mu[index] = exp(face.log_mu(found.delta))
         # the face's base weights were normalised to one; [D] counts them as they are
         lower = found.certificate.dual_value + log_sum_exp(problem.log_base[index])
         delta = found.delta
@@ -86,7 +86,7 @@ def _on_boundary(
         slackness=problem.radius * problem.ball.dual(delta) - float(r @ delta),
         e_qn=float(np.linalg.norm(r + problem.gradient(delta))),
     )
-    return replace(solution, delta=delta, mu=mu, status=Status.BOUNDARY, certificate=proof, hull=hull)
+    return replace(solution, delta=delta, weights=mu, status=Status.BOUNDARY, certificate=proof, hull=hull)
 
 
 def _heights(problem: RatioProblem, v: Array) -> Array:

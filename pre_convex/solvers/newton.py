@@ -1,9 +1,10 @@
 """The Newton engine: the data is touched only by passes, the step is k-dimensional.
 
-Few rows: full Newton, every pass with its covariance. Many rows: a subset S of the rows is solved first; then
-full passes bring value and gradient only. The curvature starts as that of S and learns from every pass by a
-secant update (BFGS), so each pass shrinks the error by more than the sampling accuracy of S. S also carries the
-certificate [LIFT]. If S turns out to be a poor picture of all rows, the engine goes on with full covariances.
+Few rows: full Newton, every pass with its covariance. Many rows: a few of them are solved, then a subset S of the
+rows, from there on; then full passes bring value and gradient only. The curvature starts as that of S and learns
+from every pass by a secant update (BFGS), so each pass shrinks the squared error by about k over the effective size of
+S. S also carries the certificate [LIFT], and its size is chosen such that S and the full passes cost least together.
+If S turns out to be a poor picture of all rows, the engine goes on with full covariances.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from ..coordinates import ColumnSpace, coordinates
 from ..entropy import Array, effective_sample_size, exp, log
 from ..errors import SolveError
 from ..linear import shrinkage, well_conditioned
-from ..passes import Rows, Summary, support, tilt
+from ..passes import Rows, Summary, logits, support, tilt
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Certificate, certificate
 from .steps import NoPenalty, StepPenalty
 
 __all__ = ["Outcome", "newton"]
 
-#: rows of the subset S: at least, at least for each feature, at most, and otherwise one row in so many
-FEWEST, FEWEST_PER_FEATURE, MOST, ONE_IN = 10_000, 500, 200_000, 20
+#: rows for each feature to start with, and the fewest and most of them
+FIRST_PER_FEATURE, FIRST_FEWEST, FIRST_MOST = 100, 2_000, 20_000
+#: numbers below which the rows are solved all at once
+FEW_NUMBERS = 400_000
+#: what a row of S costs, for its copy, its covariance and the certificate, in rows of a full pass
+SUBSET_COST = 20.0
 #: largest change of the log-weights (standard deviation under μ) in one step
 LONGEST_STEP = 4.0
 ITERATIONS = 200
@@ -38,7 +43,7 @@ SHARP = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Where Newton stopped: δ, the weights and the certificate there, and what it took.
+    """Where Newton stopped: δ, the certificate there, and what it took.
 
     ``collapsed`` says that the curvature left at δ, in the direction that lost most of it since δ = 0, is no larger
     than the decrement: both go to zero together on a sequence that runs away, as it does with R = 0 when the target
@@ -46,7 +51,6 @@ class Outcome:
     """
 
     delta: Array
-    log_mu: Array
     certificate: Certificate
     iterations: int
     passes: int
@@ -79,19 +83,16 @@ class _Descent:
         self.rows, self.target, self.penalty = rows, target, penalty
         self.curvature = curvature
         self.exact = curvature is None
-        self.logits = np.empty(rows.shape[0])
         self.iterations = self.passes = 0
         self.decrement = np.inf
-        self.latest: Array | None = None
         self.verbose = False
         self._spread: Array | None = None
 
     def at(self, delta: Array) -> _Point:
         """A pass at δ, with the covariance where the last one may no longer do."""
         self.passes += 1
-        self.latest = delta
         covariance = self.exact and self.decrement > NEAR
-        summary = tilt(self.rows, delta, covariance=covariance, logits=self.logits)
+        summary = tilt(self.rows, delta, covariance=covariance)
         return _Point(delta, summary, float(summary.log_z - self.target @ delta), self.penalty.value(delta))
 
     def run(self, point: _Point, aim: float, limit: int = ITERATIONS) -> _Point:
@@ -162,7 +163,7 @@ class _Descent:
     def _variances(self) -> Array:
         """Variances of the columns over a sample of the rows, whatever their weights."""
         if self._spread is None:
-            sample = self.rows.take(slice(None, None, max(1, self.rows.shape[0] // 1000)))
+            sample = self.rows.sample(1000)
             spread = sample.features[sample.log_base > -np.inf].var(axis=0)
             self._spread = np.where(spread > 0.0, spread, 1.0)
         return self._spread
@@ -208,25 +209,19 @@ def _secant(H: Array, s: Array, y: Array) -> Array:
     return np.asarray(H - np.outer(Hs, Hs) / (s @ Hs) + np.outer(y, y) / (s @ y))
 
 
-def _subset(rows: Rows, size: int) -> tuple[Rows, Rows]:
-    """About ``size`` distinct rows, and the same with weights that make their sums unbiased for all rows.
+def _size_of_subset(n: int, k: int, share: float, tol: float) -> int:
+    """Rows of S such that S and the full passes after it cost least, or n when all rows cost no more.
 
-    One row from each of equally long stretches if the base weights are even; otherwise each row by itself,
-    with a probability that mixes even sampling with its share of the base weight.
+    With weights whose effective share is given, S leaves a squared decrement of s = k / (share · |S|), each full pass
+    multiplies it by s once more, and the lift on S makes it a gap larger by n / (2 · share · |S|).
     """
-    n = rows.shape[0]
-    rng = np.random.default_rng(0)
-    even = rows.log_base.min() == rows.log_base.max() or effective_sample_size(rows.log_base) > 0.25 * n
-    if even:
-        edges = np.linspace(0, n, size + 1).astype(np.intp)
-        index = edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.intp)
-        log_share = np.full(size, float(log(np.array(n / size))))
-    else:
-        chance = np.minimum(1.0, size * (0.5 / n + 0.5 * exp(rows.log_base)))
-        index = np.flatnonzero(rng.random(n) < chance)
-        log_share = -log(chance[index])
-    plain = rows.take(index)
-    return plain, Rows(plain.features, plain.log_base + log_share)
+    best, cost = n, np.inf
+    for passes in range(3, 9):
+        logs = passes * log(np.array(k / share)) + log(np.array(n / (share * tol)))
+        size = float(exp(logs / (passes + 1)))
+        if passes + SUBSET_COST * size / n < cost and 4.0 * size <= n:
+            best, cost = int(size), passes + SUBSET_COST * size / n
+    return best
 
 
 def newton(
@@ -253,29 +248,30 @@ def newton(
     """
     rows, b, k = problem.rows, problem.residual_origin, problem.k
     n = rows.shape[0]
-    size = max(FEWEST, FEWEST_PER_FEATURE * k, min(n // ONE_IN, MOST))
-    plain, weighted = _subset(rows, size) if n > 4 * size else (None, None)
     zero = penalty.start(k)
     delta = zero if start is None else start
-    descent = _Descent(weighted or rows, b, penalty)
-    descent.verbose = verbose and weighted is None
+    few = None
+    if n * k > FEW_NUMBERS:
+        few = rows.subset(min(max(FIRST_FEWEST, FIRST_PER_FEATURE * k), FIRST_MOST))
+    descent = _Descent(few.weighted if few else rows, b, penalty)
+    descent.verbose = verbose and few is None
     point = descent.at(delta)
     null = np.zeros((k, 0))
     base = _covariance(point)
     if not well_conditioned(base):
-        space = coordinates(rows, plain)
+        space = coordinates(rows, few.plain if few else None)
         null = space.free(b)
         if isinstance(penalty, NoPenalty) and (space.null.size or space.condition > 1e5):
             return _in_coordinates(problem, space, tol, start)
-    if weighted is not None:
-        delta, curvature = _solve_subset(weighted, b, penalty, delta)
+    subset = None
+    if few is not None:
+        delta, curvature, subset = _solve_subset(rows, b, penalty, point, descent, tol)
         descent = _Descent(rows, b, penalty, curvature)
         descent.verbose = verbose
         point = descent.at(delta)
     if np.any(delta) and not np.any(zero) and not point.value <= penalty.value(zero):
         point = descent.at(zero)  # ℓ(0) = 0: the start was worse than none
-    subset = None if descent.exact else plain
-    aim = SHARP * tol**2 if subset is None else tol * size / n
+    aim = SHARP * tol**2 if subset is None else tol * subset.shape[0] / n
     while True:
         point = descent.run(point, aim)
         proof = _certify(problem, point, penalty, subset, tol)
@@ -291,16 +287,12 @@ def newton(
         again = _certify(problem, shorter, penalty, subset, tol)
         if again.proves(tol) and np.linalg.norm(shorter.delta) < np.linalg.norm(point.delta):
             point, proof = shorter, again
-    if descent.latest is not point.delta:
-        descent.at(point.delta)
-    log_mu = descent.logits
-    log_mu -= point.summary.log_z
     collapsed = False
     if isinstance(penalty, NoPenalty) and descent.curvature is not None:
         if start is not None:
-            base = _covariance(_Descent(weighted or rows, b, penalty).at(np.zeros(k)))
+            base = _covariance(_Descent(few.weighted if few else rows, b, penalty).at(np.zeros(k)))
         collapsed = shrinkage(descent.curvature, base) <= max(1e4 * descent.decrement, 1e-14)
-    return Outcome(point.delta, log_mu, proof, descent.iterations, descent.passes, null.shape[1], collapsed)
+    return Outcome(point.delta, proof, descent.iterations, descent.passes, null.shape[1], collapsed)
 
 
 def _covariance(point: _Point) -> Array:
@@ -309,18 +301,31 @@ def _covariance(point: _Point) -> Array:
     return point.summary.covariance
 
 
-def _solve_subset(weighted: Rows, b: Array, penalty: StepPenalty, delta: Array) -> tuple[Array, Array | None]:
-    """(δ, curvature) of a tenth of the subset and then of the subset, each no further than its sampling error.
+def _solve_subset(
+    rows: Rows, b: Array, penalty: StepPenalty, point: _Point, few: _Descent, tol: float
+) -> tuple[Array, Array | None, Rows | None]:
+    """(δ, curvature, rows) of a subset S, started from a few rows, each solved no further than its sampling error.
 
-    The curvature is ``None`` when the subset's hull misses the target, which all rows may still reach.
+    Curvature and rows are ``None`` when S is no help, because its hull misses the target, which all rows may still
+    reach, or because it would be most of the rows.
     """
-    start, curvature = delta, None
-    for part in (weighted.take(slice(None, None, 10)), weighted):
-        descent = _Descent(part, b, penalty)
-        found = descent.run(descent.at(delta), aim=0.01 * delta.size / part.shape[0], limit=40)
-        reached = descent.decrement <= 1.0
-        delta, curvature = (found.delta, descent.curvature) if reached else (start, None)
-    return delta, curvature
+    start, k = point.delta, point.delta.size
+    n = rows.shape[0]
+    found = few.run(point, aim=0.1 * k / few.rows.shape[0], limit=40)
+    share, inner = 1.0, _Descent(few.rows, b, penalty)
+    if few.decrement <= 1.0:
+        share = effective_sample_size(logits(few.rows, found.delta)) / few.rows.shape[0]
+        inner = _Descent(few.rows, b, penalty, few.curvature)
+        start = found.delta
+    size = max(_size_of_subset(n, k, share, tol), few.rows.shape[0])
+    if size >= n:
+        return start, None, None
+    subset = rows.subset(size)
+    inner.rows = subset.weighted
+    found = inner.run(inner.at(start), aim=0.1 * k / size, limit=40)
+    if inner.decrement > 1.0:
+        return point.delta, None, None
+    return found.delta, _covariance(_Descent(subset.weighted, b, penalty).at(found.delta)), subset.plain
 
 
 def _certify(
@@ -329,7 +334,7 @@ def _certify(
     """Certificate by lifting on the subset; without one, on a share of the rows and, if that fails, on all."""
     n = problem.n_q
     if subset is None and n > LIFTED:
-        some = problem.rows.take(slice(None, None, n // (LIFTED // 2)))
+        some = problem.rows.sample(LIFTED // 2)
         proof = certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=some)
         if proof.proves(tol):
             return proof
@@ -345,10 +350,9 @@ def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start
         # every direction of the data is null, or the target leaves their plane and no δ is optimal
         delta = space.null @ off
         proof = certificate(problem, delta if np.any(off) else np.zeros(problem.k), penalty=penalty)
-        return Outcome(delta, problem.log_mu(delta), proof, 0, 1, space.free(b).shape[1])
+        return Outcome(delta, proof, 0, 1, space.free(b).shape[1])
     T = space.basis
-    features = (rows.take(slice(None)).features - space.centre) @ T
-    inner = RatioProblem((b - space.centre) @ T, features, problem.log_base)
+    inner = problem.in_coordinates(space.centre, T)
     z = None if start is None else np.asarray(np.linalg.lstsq(T, start, rcond=None)[0], dtype=float)
     found = newton(inner, penalty, tol=tol, start=z)
     delta = T @ found.delta
@@ -357,5 +361,4 @@ def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start
     # whatever the coordinates lost to round-off is in the certificate, which knows the original variables only
     summary = tilt(rows, delta, covariance=False)
     proof = certificate(problem, delta, penalty=penalty, summary=summary)
-    log_mu = problem.log_mu(delta)
-    return replace(found, delta=delta, log_mu=log_mu, certificate=proof, free_directions=free.shape[1])
+    return replace(found, delta=delta, certificate=proof, free_directions=free.shape[1])

@@ -45,7 +45,7 @@ def radius_path(
         user = penalty is not None or constraints is not None
         solution = conclude(
             step,
-            as_solution(found, "newton", "primal", solve_time=seconds),
+            as_solution(step, found, "newton", "primal", solve_time=seconds),
             tol,
             user=user,
             collapsed=found.collapsed,

@@ -95,7 +95,7 @@ def solve(
                 raise
             return _nothing(problem, "newton", formulation, claim=str(error))
         seconds = time.perf_counter() - started
-        solution, collapsed = as_solution(found, "newton", formulation, solve_time=seconds), found.collapsed
+        solution, collapsed = as_solution(problem, found, "newton", formulation, solve_time=seconds), found.collapsed
     else:
         solution, collapsed = _cone(problem, entry, formulation, terms, penalty, constraints, tol, polish, verbose)
     solution = conclude(problem, solution, tol, user=user, collapsed=collapsed)
@@ -104,11 +104,11 @@ def solve(
     return solution
 
 
-def as_solution(found: Outcome, solver: str, formulation: str, **facts: Any) -> Solution:
+def as_solution(problem: RatioProblem, found: Outcome, solver: str, formulation: str, **facts: Any) -> Solution:
     """A Solution from where Newton stopped; its status is decided later."""
     return Solution(
         delta=found.delta,
-        mu=exp(found.log_mu),
+        weights=lambda: exp(problem.log_mu(found.delta)),
         status=Status.INACCURATE,
         certificate=found.certificate,
         solver=solver,
@@ -123,7 +123,7 @@ def _nothing(problem: RatioProblem, solver: str, formulation: str, **facts: Any)
     """A Solution without numbers."""
     return Solution(
         delta=np.full(problem.k, np.nan),
-        mu=np.full(problem.n_q, np.nan),
+        weights=np.full(problem.n_q, np.nan),
         status=Status.FAILED,
         certificate=Certificate(np.inf, -np.inf, np.inf, np.inf, np.inf, np.nan, np.nan),
         solver=solver,
@@ -161,12 +161,12 @@ def _cone(
     if polish:
         found = newton(problem, terms, tol=tol, start=answer.delta)
         seconds = answer.solve_time + time.perf_counter() - started
-        solution = as_solution(found, entry.name, formulation, raw=raw, solve_time=seconds, **facts)
+        solution = as_solution(problem, found, entry.name, formulation, raw=raw, solve_time=seconds, **facts)
         return solution, found.collapsed
     seconds = answer.solve_time + time.perf_counter() - started
     unpolished = Solution(
         delta=answer.delta,
-        mu=answer.mu,
+        weights=answer.mu,
         status=Status.INACCURATE,
         certificate=raw,
         solver=entry.name,

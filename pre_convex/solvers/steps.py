@@ -196,7 +196,7 @@ class UserPenalty:
                 x, V, tol = self._steps().solve(-r - H @ delta, H)
             except SolveError:
                 return np.inf
-            change = np.abs(lift.centred @ (x - delta)).max(initial=0.0) / (1.0 + most)
+            change = lift.reach(x - delta) / (1.0 + most)
             if change <= most:
                 V += 0.5 * float(delta @ H @ delta)
                 slack = self.value(delta) - float(r @ delta) - V
@@ -220,8 +220,8 @@ def _step_program(owner: Any, problem: RatioProblem, penalty: Any = None, constr
     if not owner.program:
         from ..programs.step import StepProgram
 
-        spread = np.std(problem.features_q[:: max(1, problem.n_q // 1000)], axis=0)
-        size = np.abs(problem.features_q[0])
+        sample = problem.rows.sample(1000).features
+        spread, size = np.std(sample, axis=0), np.abs(sample[0])
         scale = np.where(spread > 1e-13 * size, spread, 1.0)
         owner.program.append(StepProgram(problem, scale, penalty, constraints))
     return owner.program[0]

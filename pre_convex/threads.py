@@ -1,0 +1,76 @@
+"""Threads over parts of the rows: NumPy lets go of the interpreter's lock in products and exponentials.
+
+The products inside a part then run in one thread each. There are as many threads as BLAS was allowed, so that the
+knobs people know hold here too: ``OPENBLAS_NUM_THREADS``, ``OMP_NUM_THREADS``, ``threadpoolctl.threadpool_limits``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any, TypeVar
+
+__all__ = ["in_threads"]
+
+T = TypeVar("T")
+
+
+class _Team:
+    """BLAS held to one thread while any caller is inside, and a pool of as many threads as it had before."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.count = Lock(), 0, 1
+        self.libraries: list[Any] | None = None
+        self.pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> ThreadPoolExecutor | None:
+        with self.lock:
+            if self.libraries is None:
+                from threadpoolctl import ThreadpoolController
+
+                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            if self.inside == 0:
+                count = min((library.num_threads for library in self.libraries), default=1)
+                if count != self.count:
+                    self.count, self.pool = count, ThreadPoolExecutor(count) if count > 1 else None
+                if count > 1:
+                    self._allow(1)
+            self.inside += 1
+            return self.pool
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0 and self.count > 1:
+                self._allow(self.count)
+
+    def _allow(self, count: int) -> None:
+        assert self.libraries is not None  # __enter__ found them
+        for library in self.libraries:
+            library.set_num_threads(count)
+
+
+_team = _Team()
+
+
+def _start_anew() -> None:
+    """A forked process has none of its parent's threads; BLAS is back in one thread if it was held to it."""
+    global _team
+    held = _team if _team.inside else None
+    _team = _Team()
+    if held is not None and held.count > 1:
+        held._allow(held.count)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
+
+
+def in_threads(work: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
+    """``work`` of every item, in their order."""
+    if len(items) == 1:
+        return [work(items[0])]
+    with _team as pool:
+        return [work(item) for item in items] if pool is None else list(pool.map(work, items))
