@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from .arrays import as_matrix, as_vector, column_names
-from .entropy import Array, exp, log
+from .entropy import Array, exp, log, log_of
 from .errors import DataError
 from .estimators import PosteriorRatio
 from .tables import Table
@@ -72,7 +72,7 @@ class RatioClassifier(ClassifierMixin, PosteriorRatio):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the two labels, at the share of p rows seen in the fit."""
         ratio = self.log_ratio(X)
-        odds = ratio + float(log(np.array(self.share_ / (1.0 - self.share_))))
+        odds = ratio + log_of(self.share_ / (1.0 - self.share_))
         p = 1.0 / (1.0 + exp(-np.clip(odds, -700.0, 700.0)))
         return np.column_stack([1.0 - p, p])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, xlog1py
@@ -12,9 +14,11 @@ __all__ = [
     "effective_sample_size",
     "exp",
     "exp_in_place",
+    "exp_of",
     "exponentiate",
     "log",
     "log_normalise",
+    "log_of",
     "log_sum_exp",
     "negative_kl",
     "tilting_cost",
@@ -53,6 +57,16 @@ def exponentiate(z: Array) -> tuple[float, float]:
     return top, float(z.sum())
 
 
+def exp_of(x: float) -> float:
+    """Exponential of one number that does not overflow."""
+    return math.exp(x)
+
+
+def log_of(x: float) -> float:
+    """Logarithm of one number that is not negative; zero gives −inf."""
+    return math.log(x) if x > 0.0 else -math.inf
+
+
 def exp_in_place(z: Array) -> None:
     """Overwrite ``z`` by exp(z)."""
     np.exp(z, out=z)
@@ -67,7 +81,7 @@ def log_sum_exp(z: Array) -> float:
     -900.0
     """
     top, total = exponentiate(np.array(z, dtype=float))
-    return top + float(np.log(total)) if total > 0.0 else -np.inf
+    return top + log_of(total)
 
 
 def log_normalise(z: Array) -> Array:

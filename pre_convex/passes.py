@@ -17,13 +17,24 @@ from typing import TypeVar
 
 import numpy as np
 
-from .entropy import Array, Index, effective_sample_size, exp, exp_in_place, exponentiate, log, log_sum_exp
+from .entropy import (
+    Array,
+    Index,
+    effective_sample_size,
+    exp,
+    exp_in_place,
+    exp_of,
+    exponentiate,
+    log,
+    log_of,
+    log_sum_exp,
+)
 from .linear import without_noise
 from .threads import in_threads
 
 __all__ = ["Rows", "Subset", "Summary", "logits", "support", "tilt", "weighted_sum"]
 
-T = TypeVar("T")
+Out = TypeVar("Out")
 
 #: numbers in one block of features: small enough to stay in a core's cache between the products
 BLOCK_NUMBERS = 80_000
@@ -59,7 +70,7 @@ class Summary:
         if self.log_z == -np.inf:
             return other
         log_z = log_sum_exp(np.array([self.log_z, other.log_z]))
-        share = float(exp(np.array(other.log_z - log_z)))
+        share = exp_of(other.log_z - log_z)
         move = other.mean - self.mean
         covariance = None
         if self.covariance is not None and other.covariance is not None:
@@ -92,7 +103,7 @@ class Rows:
         """Whether all base weights are known to be equal, since they are one number that is repeated."""
         return self.log_base.strides == (0,)
 
-    def reduce(self, work: Callable[[Rows], T], merge: Callable[[T, T], T]) -> T:
+    def reduce(self, work: Callable[[Rows], Out], merge: Callable[[Out, Out], Out]) -> Out:
         """``work`` of every part of the rows, merged; the parts of many rows are visited in threads."""
         n, k = self.shape
         count = n * k // PART_NUMBERS
@@ -141,7 +152,7 @@ class Rows:
             edges = np.linspace(0, n - RUN, runs + 1).astype(np.intp)
             first = edges[:-1] + (rng.random(runs) * np.diff(edges)).astype(np.intp)
             index = (first[:, None] + np.arange(RUN)).ravel()
-            return Subset(self.take(index), float(log(np.array(n / index.size))))
+            return Subset(self.take(index), log_of(n / index.size))
         chance = np.minimum(1.0, size * (0.5 / n + 0.5 * exp(self.log_base)))
         index = np.flatnonzero(rng.random(n) < chance)
         return Subset(self.take(index), -log(chance[index]))
@@ -203,7 +214,7 @@ def _without_covariance(rows: Rows, delta: Array) -> Summary:
             mean += z.dot(f)
     if not SMALL < total < LARGE:
         return _with_covariance(rows, delta, covariance=False)
-    log_z = float(log(np.array(total)))
+    log_z = log_of(total)
     return Summary(log_z + float(rows.log_base[0]) if flat else log_z, mean / total, None)
 
 
@@ -219,13 +230,13 @@ def _with_covariance(rows: Rows, delta: Array, covariance: bool = True) -> Summa
         if mass == 0.0:
             continue
         if peak > top:  # rescale what was summed so far to the new maximum
-            shrink = float(exp(np.array(top - peak)))
+            shrink = exp_of(top - peak)
             total, top = total * shrink, peak
             if scatter is not None:
                 scatter *= shrink
             grow = 1.0
         else:
-            grow = float(exp(np.array(peak - top)))
+            grow = exp_of(peak - top)
             if grow == 0.0:  # nothing that could be seen beside the rows so far
                 continue
         centre = z @ f
@@ -243,7 +254,7 @@ def _with_covariance(rows: Rows, delta: Array, covariance: bool = True) -> Summa
         total += mass
     if total == 0.0:
         return Summary(-np.inf, mean, scatter)
-    log_z = top + float(log(np.array(total)))
+    log_z = top + log_of(total)
     return Summary(log_z, mean, None if scatter is None else without_noise(scatter / total, mean))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import as_matrix, frozen
-from .entropy import Array, exp, log, log_normalise, log_sum_exp
+from .entropy import Array, exp, log_normalise, log_of, log_sum_exp
 from .errors import DataError
 from .feasibility import minimal_radius
 from .kernels import Kernel, median_length_scale
@@ -97,7 +97,7 @@ def cross_validated_radius(
     if not 2 <= folds <= min(n_p, n_q):
         raise DataError(f"cv: {folds!r} folds are not possible with {n_p} and {n_q} rows")
     top = problem.ball(problem.gradient(np.zeros(problem.k)))
-    radii = top * exp(np.linspace(0.0, float(log(np.array(span))), steps))
+    radii = top * exp(np.linspace(0.0, log_of(span), steps))
     rng = np.random.default_rng(seed)
     fold_q = rng.permutation(n_q) % folds
     fold_p = fold_q if problem.paired else rng.permutation(n_p) % folds

@@ -59,16 +59,18 @@ class Status(StrEnum):
 class Lift:
     """[LIFT] on some rows: corrections c that keep the total weight and move the moment by given amounts."""
 
-    def __init__(self, features: Array, mu: Array, origin: Array | None = None) -> None:
-        self.features, self.mu = features, mu
+    def __init__(self, rows: Rows, mu: Array, origin: Array | None = None) -> None:
+        self.features, self.mu = rows.features, mu
         self.total = float(mu.sum()) or 1.0
-        mean = (mu @ features) / self.total
-        self.centred = features - mean
-        self.scatter = without_noise((self.centred * mu[:, None]).T @ self.centred / self.total, mean) * self.total
+        self.mean = (mu @ rows.features) / self.total
+        scatter = np.zeros((self.mean.size, self.mean.size))
+        for block, f in rows.blocks():
+            g = f - self.mean
+            scatter += (g * mu[block, None]).T @ g
+        self.scatter = without_noise(scatter / self.total, self.mean) * self.total
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0) / self.total)
-        if not spread.all():
-            self.centred[:, spread == 0.0] = 0.0
-        self.size = np.abs(mean) + spread + (0.0 if origin is None else np.abs(origin))
+        self.varies = spread > 0.0
+        self.size = np.abs(self.mean) + spread + (0.0 if origin is None else np.abs(origin))
 
     def correction(self, u: Array) -> tuple[Array, Array] | None:
         """The c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u, and the round-off that is left of u.
@@ -81,9 +83,10 @@ class Lift:
             for solve in (self._by_scatter, self._by_factor):
                 c, left = np.zeros(len(self.mu)), u
                 for _ in range(2):  # the second round refines the first
-                    more = self.centred @ solve(left)
+                    more = self._heights(solve(left))
                     c += more - (self.mu @ more) / self.total
-                    left = u - (self.mu * c) @ self.centred
+                    moved = self.mu * c
+                    left = u - np.where(self.varies, moved @ self.features - moved.sum() * self.mean, 0.0)
                     if np.all(np.abs(left) <= allowed):
                         return c, np.abs(left)
         return None
@@ -95,13 +98,17 @@ class Lift:
 
     def reach(self, v: Array) -> float:
         """Largest |⟨F_j − m, v⟩|."""
-        return float(np.abs(self.centred @ v).max(initial=0.0))
+        return float(np.abs(self._heights(v)).max(initial=0.0))
+
+    def _heights(self, v: Array) -> Array:
+        """⟨F_j − m, v⟩."""
+        return np.asarray(self.features @ v - self.mean @ v)
 
     def _by_scatter(self, u: Array) -> Array:
         return solve_psd(self.scatter, u)
 
     def _by_factor(self, u: Array) -> Array:
-        root = self.centred * np.sqrt(self.mu)[:, None]
+        root = np.where(self.varies, self.features - self.mean, 0.0) * np.sqrt(self.mu)[:, None]
         return least_squares(root, u[:, None])[:, 0]
 
 
@@ -355,7 +362,7 @@ def certificate(
     r_tilted = b - summary.mean
     g = penalty.value(delta)
     value = float(summary.log_z - b @ delta + g)
-    lift = Lift(rows.features, exp(rows.features @ delta + rows.log_base - summary.log_z), problem.rows.origin)
+    lift = Lift(rows, exp(rows.features @ delta + rows.log_base - summary.log_z), problem.rows.origin)
     noise = 4.0 * EPS * (1.0 + abs(summary.log_z) + float((np.abs(b) + lift.size) @ np.abs(delta)) + abs(g))
     gap = penalty.gap(delta, r_tilted, lift) + noise
     r, simplex, e_qn = r_tilted, 0.0, 0.0
@@ -368,7 +375,7 @@ def certificate(
         e_qn = float(np.linalg.norm(r - r_tilted))
         if gap > 1e-13 * (1.0 + abs(value)) and isinstance(penalty, BallPenalty) and clean.any():
             everything = problem.rows.take(slice(None))
-            lower = penalty.bound(r, delta, Lift(everything.features, clean, problem.rows.origin), problem.log_base)
+            lower = penalty.bound(r, delta, Lift(everything, clean, problem.rows.origin), problem.log_base)
             gap = min(gap, value - lower + noise)
     return Certificate(
         primal_value=value,

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 __all__ = ["in_threads"]
 
-T = TypeVar("T")
+Out = TypeVar("Out")
 
 
 class _Team:
@@ -68,7 +68,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-def in_threads(work: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
+def in_threads(work: Callable[[Any], Out], items: Sequence[Any]) -> list[Out]:
     """``work`` of every item, in their order."""
     if len(items) == 1:
         return [work(items[0])]

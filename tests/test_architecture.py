@@ -15,7 +15,7 @@ DOCS = PACKAGE.parent / "docs"
 LAYERS = [
     ["errors"],
     ["entropy"],
-    ["arrays", "linear", "norms"],
+    ["arrays", "linear", "norms", "threads"],
     ["files", "tables"],
     ["passes"],
     ["coordinates"],

@@ -9,7 +9,7 @@ import pre_convex as pre
 from pre_convex.solvers.newton import newton
 from pre_convex.solvers.steps import make_penalty
 
-MANY = 60_000  # more than four times the subset that the engine solves first
+MANY = 160_000  # more numbers than the engine solves without a subset
 
 
 @pytest.mark.parametrize(("radius", "norm"), [(0.0, 2), (0.05, 2), (0.05, np.inf), (0.05, 1)])
@@ -21,7 +21,8 @@ def test_many_rows_take_few_passes_and_are_proven_on_all_rows(radius, norm):
     assert outcome.certificate.proves(1e-9)
     # the certificate from a subset of rows is weaker than the one from all rows, never stronger
     everything = pre.certify(problem, outcome.delta)
-    assert everything.gap <= outcome.certificate.gap * (1 + 1e-6) + 1e-18
+    gap = outcome.certificate.gap - outcome.certificate.noise
+    assert everything.gap - everything.noise <= gap * (1 + 1e-6) + 1e-18
     assert problem.value(outcome.delta) - problem.value(delta) <= outcome.certificate.gap + 1e-14
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 
-from ..entropy import Array, log
+from ..entropy import Array, log_of
 from ..problem import RatioProblem
 from .program import Program, alive, columns_scale
 
@@ -43,7 +43,7 @@ def dual_program(problem: RatioProblem, *, scaled: bool = False, counts: bool = 
     s = columns_scale(F, scaled)
     unit = float(n) if counts else 1.0
     weights = cp.Variable(n, name="nu" if counts else "mu")
-    a = cp.Constant(problem.log_base[rows] + float(log(np.array(unit))), name="a")
+    a = cp.Constant(problem.log_base[rows] + log_of(unit), name="a")
     objective = cp.sum(cp.entr(weights)) + a @ weights
     simplex = [weights >= 0, cp.sum(weights) == unit]
     if scaled:  # Σμ = 1 turns b − F'μ into −G'μ with G = F − b

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..coordinates import ColumnSpace, coordinates
-from ..entropy import Array, effective_sample_size, exp, log
+from ..entropy import Array, effective_sample_size, exp_of, log_of
 from ..errors import SolveError
 from ..linear import shrinkage, well_conditioned
 from ..passes import Rows, Summary, logits, support, tilt
@@ -37,8 +37,6 @@ ITERATIONS = 200
 LIFTED = 2_000
 #: squared decrement below which gradients are enough and the curvature is kept up to date by secants
 NEAR = 0.5
-#: squared decrement to reach on few rows, as a multiple of tol²
-SHARP = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +58,13 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """δ with the pass made there."""
+    """δ with the pass made there, and the round-off of the value."""
 
     delta: Array
     summary: Summary
     loss: float
     penalty: float
+    noise: float
 
     @property
     def value(self) -> float:
@@ -93,7 +92,9 @@ class _Descent:
         self.passes += 1
         covariance = self.exact and self.decrement > NEAR
         summary = tilt(self.rows, delta, covariance=covariance)
-        return _Point(delta, summary, float(summary.log_z - self.target @ delta), self.penalty.value(delta))
+        pull = float(self.target @ delta)
+        noise = 1e-14 * (1.0 + abs(pull) + abs(summary.log_z))
+        return _Point(delta, summary, summary.log_z - pull, self.penalty.value(delta), noise)
 
     def run(self, point: _Point, aim: float, limit: int = ITERATIONS) -> _Point:
         """Step until the squared Newton decrement is at most ``aim``, or no step helps."""
@@ -128,7 +129,7 @@ class _Descent:
             damping = 0.0 if damping < 1e-7 else damping / 100.0
             last = self.decrement
             # where values only differ by round-off, a step has to shrink the decrement to count
-            noisy = point.value - moved.value <= self._noise(point)
+            noisy = point.value - moved.value <= point.noise
             if moved.summary.covariance is None:
                 self.curvature = _secant(H, moved.delta - point.delta, moved.summary.mean - point.summary.mean)
             point = moved
@@ -148,7 +149,7 @@ class _Descent:
         """By how much the model falls along d, which is d'Hd without a penalty and at least that with one."""
         curved = float(d @ H @ d)
         fall = point.penalty - self.penalty.value(point.delta + d) - float(gradient @ d)
-        return max(curved, fall) if fall > self._noise(point) else curved
+        return max(curved, fall) if fall > point.noise else curved
 
     def _step(self, point: _Point, gradient: Array, H: Array, damping: float) -> Array | None:
         """The Newton step, with a share of the rows' own variances added to the curvature if damped."""
@@ -158,7 +159,8 @@ class _Descent:
             d = self.penalty.step(point.delta, gradient, H) - point.delta
         except SolveError:
             return None
-        return d if np.all(np.abs(d) < 1e100) else None  # beyond that its square is no number
+        with np.errstate(over="ignore"):
+            return d if d @ d < 1e200 else None  # beyond that its square is no number
 
     def _variances(self) -> Array:
         """Variances of the columns over a sample of the rows, whatever their weights."""
@@ -172,11 +174,10 @@ class _Descent:
         """Whether the step leaves a part of the gradient alone because the curvature there is lost in round-off."""
         if d is None or not isinstance(self.penalty, NoPenalty):
             return False
-        return bool(np.any(np.abs(gradient + H @ d) > 1e-6 * np.sqrt(self._variances())))
-
-    def _noise(self, point: _Point) -> float:
-        """Round-off of the value."""
-        return 1e-14 * (1.0 + abs(float(self.target @ point.delta)) + abs(point.summary.log_z))
+        left = np.abs(gradient + H @ d)
+        if np.all(left <= 1e-8 * np.abs(gradient) + 1e-7 * np.sqrt(H.diagonal())):
+            return False
+        return bool(np.any(left > 1e-6 * np.sqrt(self._variances())))
 
     def _flat(self, point: _Point, trial: _Point, d: Array) -> bool:
         """Whether the curvature along d has all but gone, as it does where few rows have all the weight."""
@@ -193,9 +194,9 @@ class _Descent:
         for _ in range(40):
             trial = self.at(point.delta + t * d)
             slope = float((trial.summary.mean - self.target) @ d) + rise
-            enough = trial.value <= point.value - 1e-4 * t * max(fall, 0.0) + self._noise(point)
+            enough = trial.value <= point.value - 1e-4 * t * max(fall, 0.0) + point.noise
             # a step far beyond the lowest point of its line may end where one row has all the weight
-            if enough and slope <= 0.5 * abs(fall) + self._noise(point) and not self._flat(point, trial, d):
+            if enough and slope <= 0.5 * abs(fall) + point.noise and not self._flat(point, trial, d):
                 return trial
             t *= min(0.5, max(0.05, fall / (fall + slope))) if slope > 0.0 and fall > 0.0 else 0.5
         return None
@@ -217,8 +218,7 @@ def _size_of_subset(n: int, k: int, share: float, tol: float) -> int:
     """
     best, cost = n, np.inf
     for passes in range(3, 9):
-        logs = passes * log(np.array(k / share)) + log(np.array(n / (share * tol)))
-        size = float(exp(logs / (passes + 1)))
+        size = exp_of((passes * log_of(k / share) + log_of(n / (share * tol))) / (passes + 1))
         if passes + SUBSET_COST * size / n < cost and 4.0 * size <= n:
             best, cost = int(size), passes + SUBSET_COST * size / n
     return best
@@ -240,7 +240,7 @@ def newton(
     penalty : StepPenalty
     tol : float
         Certified gap, relative to 1 + |value|. On few rows, where one more step is cheap, the Newton decrement is
-        brought down to tol/100, which makes δ itself accurate.
+        brought down to tol, which makes δ itself accurate.
     start : array of shape (k,), optional
         Where to start, such as the answer of a cone solver.
     verbose : bool
@@ -271,20 +271,20 @@ def newton(
         point = descent.at(delta)
     if np.any(delta) and not np.any(zero) and not point.value <= penalty.value(zero):
         point = descent.at(zero)  # ℓ(0) = 0: the start was worse than none
-    aim = SHARP * tol**2 if subset is None else tol * subset.shape[0] / n
+    aim = tol**2 if subset is None else tol * subset.shape[0] / n
     while True:
         point = descent.run(point, aim)
-        proof = _certify(problem, point, penalty, subset, tol)
+        proof = _certify(problem, point, penalty, subset, tol, descent.decrement)
         if proof.proves(tol) or subset is None:
             break
         if descent.decrement <= aim and aim > 1e-20:
             aim *= 1e-2
         else:  # the subset is a poor picture of all rows: go on with the curvature of every row
             subset, descent.exact, descent.decrement = None, True, np.inf
-            point, aim = descent.at(point.delta), SHARP * tol**2
+            point, aim = descent.at(point.delta), tol**2
     if null.shape[1] and proof.proves(tol):
         shorter = descent.at(penalty.shorten(point.delta, null))
-        again = _certify(problem, shorter, penalty, subset, tol)
+        again = _certify(problem, shorter, penalty, subset, tol, descent.decrement)
         if again.proves(tol) and np.linalg.norm(shorter.delta) < np.linalg.norm(point.delta):
             point, proof = shorter, again
     collapsed = False
@@ -329,12 +329,13 @@ def _solve_subset(
 
 
 def _certify(
-    problem: RatioProblem, point: _Point, penalty: StepPenalty, subset: Rows | None, tol: float
+    problem: RatioProblem, point: _Point, penalty: StepPenalty, subset: Rows | None, tol: float, decrement: float
 ) -> Certificate:
-    """Certificate by lifting on the subset; without one, on a share of the rows and, if that fails, on all."""
-    n = problem.n_q
-    if subset is None and n > LIFTED:
-        some = problem.rows.sample(LIFTED // 2)
+    """Certificate by lifting on as many rows as the decrement calls for; if that fails, on all of the subset."""
+    n, rows = problem.n_q, subset or problem.rows
+    needed = max(LIFTED // 2, int(min(3.0 * decrement * n / tol, n)))
+    if 2 * needed <= rows.shape[0]:
+        some = rows.sample(needed)
         proof = certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=some)
         if proof.proves(tol):
             return proof

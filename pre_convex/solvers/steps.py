@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from ..entropy import Array, exp, log
+from ..entropy import Array, exp_of, log_of
 from ..errors import DataError, SolveError
 from ..linear import solve_psd
 from ..problem import RatioProblem
@@ -74,19 +74,19 @@ class Ridge(_FromZero):
         if np.linalg.norm(q) <= R:
             return np.zeros_like(delta)
         length = float(np.linalg.norm(delta))
-        t = float(log(np.array(R / length if length > 0.0 else R * np.trace(H) / np.linalg.norm(q))))
+        t = log_of(R / length if length > 0.0 else R * np.trace(H) / np.linalg.norm(q))
         t = t if np.isfinite(t) else 0.0
         low, high, eye = -np.inf, np.inf, np.eye(len(q))
         x = delta
         for _ in range(100):
-            lam = float(exp(np.array(min(t, 600.0))))
+            lam = exp_of(min(t, 600.0))
             factor, failed = dpotrf(H + lam * eye, lower=1)
             x = -dpotrs(factor, q, lower=1)[0]
             length = float(np.linalg.norm(x))
             if failed or not 1e-150 < length < 1e150:  # λ too small for a singular H
                 low, t = t, t + 2.0 if high == np.inf else 0.5 * (t + high)
                 continue
-            error = t + float(log(np.array(length / R)))
+            error = t + log_of(length / R)
             slope = 1.0 - lam * float(x @ dpotrs(factor, x, lower=1)[0]) / length**2
             if abs(error) <= 1e-13 * max(1.0, abs(t)) or high - low <= 1e-14 * max(1.0, abs(t)):
                 break
