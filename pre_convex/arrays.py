@@ -86,12 +86,12 @@ def square_sum(x: Array) -> float:
         return float(flat.dot(flat))
 
 
-def _finite(x: Array, name: str, columns: Sequence[str] | None = None) -> Array:
+def _finite(x: Array, name: str, columns: Sequence[str] | None = None, start: int = 0) -> Array:
     """The array itself when all its entries are finite; otherwise an error that says which is not."""
     # one sweep without a temporary; the exact look follows only if it fails
     if not np.isfinite(square_sum(x)) and not np.isfinite(x).all():
         where = np.argwhere(~np.isfinite(x))
-        place = f"row {where[0][0]}"
+        place = f"row {start + where[0][0]}"
         if x.ndim == 2:
             place += f", column {columns[where[0][1]]!r}" if columns else f", column {where[0][1]}"
         more = f" ({len(where)} such entries)" if len(where) > 1 else ""
@@ -101,8 +101,8 @@ def _finite(x: Array, name: str, columns: Sequence[str] | None = None) -> Array:
     return x
 
 
-def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None) -> Array:
-    """(n, d) array of finite numbers; a vector becomes one column.
+def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None, start: int = 0) -> Array:
+    """(n, d) array of finite numbers; a vector becomes one column, and ``start`` is the number of the first row.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None) -> Array:
         raise DataError(f"{name}: has {values.ndim} dimensions; pass one row for each sample, shape (n, d)")
     if values.shape[0] == 0 or values.shape[1] == 0:
         raise DataError(f"{name}: is empty, shape {values.shape}; at least one row and one column are needed")
-    return _finite(values, name, columns or column_names(x))
+    return _finite(values, name, columns or column_names(x), start)
 
 
 def as_vector(x: Any, name: str, length: int | None = None, *, log_weights: bool | str = False) -> Array:

@@ -162,7 +162,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
         return hull
     # columns of very different size, or nearly collinear ones, hide a distance: look in coordinates of equal spread,
     # and first for the part of the target that no combination of rows has
-    space = coordinates(rows, rows.take(slice(None, None, rows.shape[0] // 5000)) if rows.shape[0] > 10_000 else None)
+    space = coordinates(rows, rows.sample(5000) if rows.shape[0] > 10_000 else None)
     off = space.off_plane(b)
     scaled = _distance(rows, b, get_norm(2), 1.0, index, rtol, space.basis) if space.basis.size else hull
     passes = hull.passes + scaled.passes + 1

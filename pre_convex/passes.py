@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add, itemgetter
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -91,6 +91,11 @@ class Rows:
     log_base: Array
     origin: Array | None = None
     start: int = 0
+
+    #: whether all rows are at hand; and what a row of a subset costs, for its copy, its covariance and the
+    #: certificate, in rows of a pass over all
+    in_memory: ClassVar[bool] = True
+    subset_cost: ClassVar[float] = 20.0
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from .features import make_features
 from .kernels import Kernel as _Kernel  # noqa: F401  # puts "kernel" among the names of features
 from .likelihoods import log_likelihood
 from .norms import Norm, get_norm
-from .passes import Rows, Summary, logits, tilt, weighted_sum
+from .passes import Rows, Summary, logits, support, tilt, weighted_sum
 
 __all__ = ["RatioProblem"]
 
@@ -194,6 +194,57 @@ class RatioProblem:
             paired=paired,
         )
 
+    @classmethod
+    def from_blocks(
+        cls,
+        x_p: Any,
+        x_q: Any,
+        log_lik_p: Any = None,
+        log_lik_q: Any = None,
+        *,
+        features: Any = "linear",
+        target: Any = None,
+        radius: float = 0.0,
+        norm: float = 2,
+        dask: bool = False,
+        verbose: bool = False,
+    ) -> RatioProblem:
+        """Problem whose samples are read, mapped to features and reduced block by block, in every pass anew.
+
+        Parameters
+        ----------
+        x_p, x_q : paths, arrays, Dask collections, or lists of functions
+            ``.npy``, ``.parquet`` and ``.zarr`` files, folders of Parquet files, memory maps, Zarr and other arrays
+            with slices, Dask arrays and dataframes, or functions without arguments that make one block each. ``x_p``
+            may be ``None`` if a target is given.
+        log_lik_p, log_lik_q : function of a block, anything that x can be, name of a column, or None
+            A column that is named is taken out of the samples.
+        features : str, FeatureMap or function of a block
+        target : array of shape (k,), optional
+            The moment to match, instead of one computed from ``x_p``.
+        radius, norm
+            As in the class.
+        dask : bool
+            Whether the workers of the current Dask client read the files; Dask collections are always left to them.
+        verbose : bool
+            Whether to show the progress of the passes made here.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> x_p, x_q = rng.normal(0.5, 1.0, (50, 2)), rng.normal(0.0, 1.0, (80, 2))
+        >>> RatioProblem.from_blocks(x_p, x_q, features="polynomial")
+        RatioProblem(n_q=80, k=4, radius=0, norm=2, in 1 block)
+        """
+        from .assembly import assemble
+
+        rows, b, names = assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose, _origin)
+        return BlockedProblem.of(rows, b, names, radius, norm)
+
+    def in_memory(self) -> RatioProblem:
+        """The problem itself, or one with all rows in memory if they are read block by block."""
+        return self
+
     def with_radius(self, radius: float, norm: float | None = None) -> RatioProblem:
         """The same data with another radius, and another norm if one is given."""
         other = copy(self)  # the data has been checked
@@ -209,12 +260,12 @@ class RatioProblem:
     @property
     def n_q(self) -> int:
         """Number of q rows."""
-        return int(self.features_q.shape[0])
+        return self.rows.shape[0]
 
     @property
     def k(self) -> int:
         """Number of features."""
-        return int(self.features_q.shape[1])
+        return self.rows.shape[1]
 
     @property
     def ball(self) -> Norm:
@@ -256,9 +307,67 @@ class RatioProblem:
         """Σ −μ log μ + μ a, the objective of [D], without a look at its constraints."""
         return negative_kl(as_vector(mu, "mu", self.n_q), self.log_base)
 
+    @property
+    def ranges(self) -> tuple[Array, Array]:
+        """Smallest and largest value of every feature, over the rows that carry weight."""
+        eye = np.eye(self.k)
+        tops, _ = support(self.rows, np.concatenate([eye, -eye], axis=1), 1)
+        shift = 0.0 if self.rows.origin is None else self.rows.origin
+        return shift - tops[self.k :], shift + tops[: self.k]
+
     def moment(self, mu: Any) -> Array:
         """b − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
         return self.residual_origin - weighted_sum(self.rows, as_vector(mu, "mu", self.n_q))
+
+
+class BlockedProblem(RatioProblem):
+    """A problem whose rows are read block by block; what needs them all says so, and :meth:`in_memory` reads them."""
+
+    @classmethod
+    def of(cls, rows: Rows, target: Array, names: tuple[str, ...], radius: float, norm: float) -> BlockedProblem:
+        """Problem of these rows."""
+        problem = object.__new__(cls)
+        values: dict[str, Any] = {
+            "rows": rows,
+            "target": frozen(as_vector(target, "target").copy()),
+            "feature_names": names,
+            "radius": _check_radius(radius),
+            "norm": get_norm(norm).order,
+        }
+        for key, value in values.items():
+            object.__setattr__(problem, key, value)
+        return problem
+
+    @property
+    def features_q(self) -> Array:
+        """Not in memory."""
+        return self.rows.features
+
+    @property
+    def log_base(self) -> Array:
+        """Not in memory."""
+        return self.rows.log_base
+
+    def __repr__(self) -> str:
+        count = len(self.rows.pieces.starts)  # type: ignore[attr-defined]
+        return f"{super().__repr__()[:-1]}, in {count} block{'s' if count > 1 else ''})"
+
+    def in_memory(self) -> RatioProblem:
+        """The problem with all rows in memory."""
+        rows = self.rows.take(slice(None))
+        features = rows.features if self.rows.origin is None else rows.features + self.rows.origin
+        names = self.feature_names
+        return RatioProblem(self.target, features, rows.log_base, self.radius, self.norm, names)
+
+    def in_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
+        """The same rows as (F − centre) · basis, computed block by block."""
+        rows = self.rows.in_coordinates(centre, basis)  # type: ignore[attr-defined]
+        names = tuple(f"z{i}" for i in range(basis.shape[1]))
+        return BlockedProblem.of(rows, (self.residual_origin - centre) @ basis, names, 0.0, 2)
+
+    def dual_value(self, mu: Any) -> float:
+        """Σ −μ log μ + μ a, with one pass for the base weights."""
+        return negative_kl(as_vector(mu, "mu", self.n_q), logits(self.rows, np.zeros(self.k)))
 
 
 def _check_radius(radius: Any) -> float:

@@ -28,7 +28,7 @@ from .arrays import as_vector, frozen
 from .entropy import Array, exp, negative_kl, tilting_cost
 from .linear import least_squares, null_directions, solve_psd, without_noise
 from .norms import Norm
-from .passes import Rows, Summary, tilt
+from .passes import Rows, Summary, support, tilt
 from .problem import RatioProblem
 
 if TYPE_CHECKING:
@@ -112,6 +112,35 @@ class Lift:
         return least_squares(root, u[:, None])[:, 0]
 
 
+class LiftByPasses:
+    """[LIFT] on all rows, without ever having them at hand; the cost is bounded, not computed.
+
+    A correction that changes no weight by more than the share c ≤ 1 costs at most ½(1 + c) d'Hd.
+    """
+
+    def __init__(self, rows: Rows, delta: Array) -> None:
+        self.rows, self.total = rows, 1.0
+        summary = tilt(rows, delta)
+        assert summary.covariance is not None  # it was asked for
+        self.mean, self.scatter = summary.mean, summary.covariance
+        spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0))
+        self.size = np.abs(self.mean) + spread + (0.0 if rows.origin is None else np.abs(rows.origin))
+
+    def cost(self, u: Array) -> tuple[float, Array] | None:
+        """Bound of KL(μ' ‖ μ) for the correction that moves the moment by u, and the round-off that is left of u."""
+        d = solve_psd(self.scatter, u)
+        left = np.abs(u - self.scatter @ d)
+        if np.any(left > 1e-13 * (np.abs(u) + self.size)):
+            return None
+        change = self.reach(d)
+        return (0.5 * (1.0 + change) * float(d @ self.scatter @ d), left) if change <= 1.0 else None
+
+    def reach(self, v: Array) -> float:
+        """Largest |⟨F_j − m, v⟩|, from a pass."""
+        both = np.column_stack([v, -v])
+        return float((support(self.rows, both, 1)[0] - self.mean @ both).max())
+
+
 class Penalty(Protocol):
     """A convex penalty g(δ), constraints included as its indicator, as a certificate needs it."""
 
@@ -121,7 +150,7 @@ class Penalty(Protocol):
     def violation(self, delta: Array) -> float:
         """By how much δ violates a constraint."""
 
-    def gap(self, delta: Array, r: Array, lift: Lift) -> float:
+    def gap(self, delta: Array, r: Array, lift: Lift | LiftByPasses) -> float:
         """Proven gap of δ, whose tilted weights have the residual r; inf if nothing is proven."""
 
 
@@ -140,7 +169,7 @@ class BallPenalty:
         """Nothing is constrained."""
         return 0.0
 
-    def gap(self, delta: Array, r: Array, lift: Lift) -> float:
+    def gap(self, delta: Array, r: Array, lift: Lift | LiftByPasses) -> float:
         """Smallest of g(δ) − ⟨r', δ⟩ + KL(μ' ‖ μ) over residuals r' that a lift reaches."""
         g, best = self.value(delta), np.inf
         for point in self.points(delta, r, lift.scatter):
@@ -357,12 +386,11 @@ def certificate(
     delta = as_vector(delta, "delta", problem.k)
     penalty = penalty or BallPenalty(problem.ball, problem.radius)
     summary = summary or tilt(problem.rows, delta, covariance=False)
-    rows = rows or problem.rows.take(slice(None))
     b = problem.residual_origin
     r_tilted = b - summary.mean
     g = penalty.value(delta)
     value = float(summary.log_z - b @ delta + g)
-    lift = Lift(rows, exp(rows.features @ delta + rows.log_base - summary.log_z), problem.rows.origin)
+    lift = _lift(problem.rows, delta, summary, rows)
     noise = 4.0 * EPS * (1.0 + abs(summary.log_z) + float((np.abs(b) + lift.size) @ np.abs(delta)) + abs(g))
     gap = penalty.gap(delta, r_tilted, lift) + noise
     r, simplex, e_qn = r_tilted, 0.0, 0.0
@@ -373,7 +401,8 @@ def certificate(
         clean = clean / (clean.sum() or 1.0)
         r = problem.moment(clean)
         e_qn = float(np.linalg.norm(r - r_tilted))
-        if gap > 1e-13 * (1.0 + abs(value)) and isinstance(penalty, BallPenalty) and clean.any():
+        small = gap <= 1e-13 * (1.0 + abs(value))
+        if isinstance(penalty, BallPenalty) and not small and clean.any() and problem.rows.in_memory:
             everything = problem.rows.take(slice(None))
             lower = penalty.bound(r, delta, Lift(everything, clean, problem.rows.origin), problem.log_base)
             gap = min(gap, value - lower + noise)
@@ -389,3 +418,12 @@ def certificate(
         noise=noise,
         spread=float(np.sqrt(np.trace(lift.scatter) / lift.total)),
     )
+
+
+def _lift(rows: Rows, delta: Array, summary: Summary, some: Rows | None) -> Lift | LiftByPasses:
+    """The lift on some rows, or on all: with one weight for each if they are in memory, otherwise by passes."""
+    if some is None:
+        if not rows.in_memory:
+            return LiftByPasses(rows, delta)
+        some = rows.take(slice(None))
+    return Lift(some, exp(some.features @ delta + some.log_base - summary.log_z), rows.origin)

@@ -23,6 +23,8 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     Newton converges; δ = δ_face + t v, with v supporting the face, comes as close to the optimum as t is large. With
     a positive radius that equals the distance to the hull, the nearest weights are given, which are feasible.
     """
+    if not problem.rows.in_memory:  # the face may be as long as the data; what was found so far stands
+        return replace(solution, status=Status.BOUNDARY, hull=hull)
     if problem.radius > 0.0:
         mu = np.zeros(problem.n_q)
         mu[hull.index] = hull.weights

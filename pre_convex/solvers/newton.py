@@ -28,8 +28,6 @@ __all__ = ["Outcome", "newton"]
 FIRST_PER_FEATURE, FIRST_FEWEST, FIRST_MOST = 100, 2_000, 20_000
 #: numbers below which the rows are solved all at once
 FEW_NUMBERS = 400_000
-#: what a row of S costs, for its copy, its covariance and the certificate, in rows of a full pass
-SUBSET_COST = 20.0
 #: largest change of the log-weights (standard deviation under μ) in one step
 LONGEST_STEP = 4.0
 ITERATIONS = 200
@@ -210,17 +208,18 @@ def _secant(H: Array, s: Array, y: Array) -> Array:
     return np.asarray(H - np.outer(Hs, Hs) / (s @ Hs) + np.outer(y, y) / (s @ y))
 
 
-def _size_of_subset(n: int, k: int, share: float, tol: float) -> int:
+def _size_of_subset(rows: Rows, share: float, tol: float) -> int:
     """Rows of S such that S and the full passes after it cost least, or n when all rows cost no more.
 
     With weights whose effective share is given, S leaves a squared decrement of s = k / (share · |S|), each full pass
     multiplies it by s once more, and the lift on S makes it a gap larger by n / (2 · share · |S|).
     """
+    n, k = rows.shape
     best, cost = n, np.inf
     for passes in range(3, 9):
         size = exp_of((passes * log_of(k / share) + log_of(n / (share * tol))) / (passes + 1))
-        if passes + SUBSET_COST * size / n < cost and 4.0 * size <= n:
-            best, cost = int(size), passes + SUBSET_COST * size / n
+        if passes + rows.subset_cost * size / n < cost and 4.0 * size <= n:
+            best, cost = int(size), passes + rows.subset_cost * size / n
     return best
 
 
@@ -317,7 +316,7 @@ def _solve_subset(
         share = effective_sample_size(logits(few.rows, found.delta)) / few.rows.shape[0]
         inner = _Descent(few.rows, b, penalty, few.curvature)
         start = found.delta
-    size = max(_size_of_subset(n, k, share, tol), few.rows.shape[0])
+    size = max(_size_of_subset(rows, share, tol), few.rows.shape[0])
     if size >= n:
         return start, None, None
     subset = rows.subset(size)

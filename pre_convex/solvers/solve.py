@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import as_scalar
+from ..assembly import watched
 from ..entropy import Array, exp
 from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
 from ..feasibility import Hull, Position, minimal_radius
@@ -89,7 +90,8 @@ def solve(
     user = penalty is not None or constraints is not None
     if entry is None:
         try:
-            found = newton(problem, terms, tol=tol, verbose=verbose)
+            with watched(problem.rows, verbose):
+                found = newton(problem, terms, tol=tol, verbose=verbose)
         except SolveError as error:
             if check:
                 raise
@@ -202,7 +204,7 @@ def conclude(
         return solve_on_boundary(problem, hull, solution, tol)
     if proven:
         return replace(solution, status=Status.OPTIMAL)
-    if np.all(np.isfinite(solution.mu)):
+    if problem.rows.in_memory and np.all(np.isfinite(solution.mu)):
         gap = solution.primal_value - mixed_bound(problem, solution.mu, hull) + solution.certificate.noise
         if gap < solution.gap:
             proof = replace(solution.certificate, gap=gap, dual_value=solution.primal_value - gap)
@@ -234,15 +236,14 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
 
 def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:
     """Distance, features that make it, and what can be done."""
-    residual = problem.target - hull.weights @ problem.features_q[hull.index]
+    residual = problem.residual_origin - hull.weights @ problem.rows.take(hull.index).features
+    lowest, highest = problem.ranges
     share: Array = hull.direction * residual / hull.radius
     order = np.argsort(-share)
     worst = [i for i in order if share[i] >= 0.05][:5] or order[:3].tolist()
     parts = []
     for i in worst:
-        column = problem.features_q[:, i]
-        low, high = float(column.min()), float(column.max())
-        b = float(problem.target[i])
+        low, high, b = float(lowest[i]), float(highest[i]), float(problem.target[i])
         where = "" if low <= b <= high else f", target {b:.4g} outside the q range [{low:.4g}, {high:.4g}]"
         parts.append(f"{problem.feature_names[i]} ({share[i]:.0%} of the distance{where})")
     return (

@@ -18,7 +18,7 @@ from ..entropy import Array, exp_of, log_of
 from ..errors import DataError, SolveError
 from ..linear import solve_psd
 from ..problem import RatioProblem
-from ..solution import BallPenalty, Lift, Penalty
+from ..solution import BallPenalty, Lift, LiftByPasses, Penalty
 
 __all__ = ["StepPenalty", "make_penalty"]
 
@@ -182,7 +182,7 @@ class UserPenalty:
         x, *_ = self._steps().solve(gradient - H @ delta, H)
         return np.asarray(x)
 
-    def gap(self, delta: Array, r: Array, lift: Lift) -> float:
+    def gap(self, delta: Array, r: Array, lift: Lift | LiftByPasses) -> float:
         """Gap from the value of one k-dimensional program.
 
         A lift by d costs KL(μ' ‖ μ) ≤ ½(1 + c) d'Hd as long as it changes no weight by more than the share c ≤ 1. The

@@ -1,0 +1,139 @@
+"""The two sides of a problem from whatever holds them, read block by block."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .arrays import as_vector, column_names
+from .blocks import BlockRows, LocalPieces, Pieces, Recipe, mean_of, surveyed
+from .distributed import DaskPieces, FilesOnDask, as_dask_array, is_dask
+from .entropy import Array
+from .errors import DataError
+from .features import Concatenation, FeatureMap, make_features
+from .kernels import Kernel
+from .passes import Rows
+from .progress import bar
+from .sources import ParquetSource, Source, open_source
+
+__all__ = ["assemble", "watched"]
+
+
+def assemble(
+    x_p: Any,
+    x_q: Any,
+    log_lik_p: Any,
+    log_lik_q: Any,
+    features: Any,
+    target: Any,
+    dask: bool,
+    verbose: bool,
+    origin: Callable[[Array], Array | None],
+) -> tuple[Rows, Array, tuple[str, ...]]:
+    """(rows of the q side, target, names of the features)."""
+    f = make_features(features)
+    parts = f.parts if isinstance(f, Concatenation) else (f,)
+    if any(isinstance(part, Kernel) and part.factor is None for part in parts):
+        raise DataError("features: a kernel needs its landmarks first; pass kernel.fitted(points, rng)")
+    pieces_q, recipe_q, n_q = _side(x_q, log_lik_q, f, dask, "x_q")
+    columns = recipe_q.columns
+    if target is None:
+        if x_p is None:
+            raise DataError("x_p: is None; pass samples of the p side, or a target")
+        pieces_p, recipe_p, n_p = _side(x_p, log_lik_p, f, dask, "x_p")
+        columns = _common(recipe_p.columns, recipe_q.columns)
+        with watched(pieces_p, verbose, "target"):
+            target = mean_of(pieces_p, recipe_p, n_p)
+    with watched(pieces_q, verbose, "survey"):
+        rows = surveyed(pieces_q, recipe_q, n_q, origin)
+    names, k = f.names(columns), rows.shape[1]
+    target = as_vector(target, "target")
+    if target.size != k:
+        raise DataError(f"target: has {target.size} entries for {k} features")
+    if len(names) != k:
+        names = tuple(f"f{i}" for i in range(k))
+    return rows, target, names
+
+
+def _common(columns_p: tuple[str, ...], columns_q: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the columns that both sides have, where one of them may only have made-up names."""
+    made_up = _made_up(len(columns_p))
+    if len(columns_p) != len(columns_q):
+        raise DataError(f"x_q: has {len(columns_q)} columns, x_p has {len(columns_p)}")
+    if columns_p != columns_q and made_up not in (columns_p, columns_q):
+        odd = set(columns_p) ^ set(columns_q)
+        raise DataError(
+            f"x_q: its columns differ from those of x_p in {', '.join(sorted(odd)) if odd else 'their order'}"
+        )
+    return columns_q if columns_p == made_up else columns_p
+
+
+def _made_up(width: int) -> tuple[str, ...]:
+    """Names for columns that have none."""
+    return tuple(f"x{i}" for i in range(width))
+
+
+def _side(x: Any, log_lik: Any, f: FeatureMap, dask: bool, name: str) -> tuple[Pieces, Recipe, int]:
+    """Pieces of one side, and how rows are made of them."""
+    likelihood = log_lik if callable(log_lik) else None
+    stored = None if callable(log_lik) else log_lik
+    if is_dask(x):
+        columns = column_names(x)
+        if isinstance(stored, str):
+            x, stored, columns = _column_apart(x, stored, columns, name)
+        elif isinstance(stored, Path):
+            raise DataError(f"log_lik of {name}: a file beside a Dask collection; pass a Dask array")
+        pieces: Any = DaskPieces(x, stored)
+        shape = pieces.shape
+    else:
+        source = open_source(x, name)
+        base = None if stored is None else _base(source, stored, name)
+        if isinstance(stored, str) and isinstance(source, ParquetSource) and stored in source.columns:
+            source = source.only(tuple(c for c in source.columns if c != stored))
+        if len(source.shape) != 2:
+            raise DataError(f"{name}: has {len(source.shape)} dimensions; pass one row for each sample, shape (n, d)")
+        if base is not None and base.shape[0] != source.shape[0]:
+            raise DataError(f"log_lik of {name}: has {base.shape[0]} entries where {source.shape[0]} are needed")
+        pieces = FilesOnDask(source, base) if dask else LocalPieces(source, base)
+        shape, columns = source.shape, source.columns
+    if shape[0] == 0:
+        raise DataError(f"{name}: has no rows")
+    columns = columns or _made_up(int(shape[1]))
+    return pieces, Recipe(f, columns, name, log_lik is None, likelihood), int(shape[0])
+
+
+def _base(source: Source, stored: Any, name: str) -> Source:
+    """Stored log-likelihoods: a column of the same file, or a source of their own."""
+    if isinstance(stored, str) and isinstance(source, ParquetSource):
+        if stored not in source.columns:
+            raise DataError(f"log_lik of {name}: {stored!r} is not among the columns {', '.join(source.columns)}")
+        return source.only((stored,))
+    return open_source(stored, f"log_lik of {name}")
+
+
+def _column_apart(x: Any, column: str, columns: tuple[str, ...] | None, name: str) -> tuple[Any, Any, Any]:
+    """A dataframe without a column, that column, and the names that are left."""
+    if columns is None or column not in columns:
+        raise DataError(f"log_lik of {name}: {column!r} is not a column of it")
+    rest = [c for c in columns if c != column]
+    both = as_dask_array(x[[*rest, column]], name)
+    return both[:, :-1], both[:, -1], tuple(rest)
+
+
+@contextmanager
+def watched(rows: Rows | Pieces, verbose: bool, what: str = "pass") -> Iterator[None]:
+    """While inside, every pass over rows that are read in pieces shows a bar, if asked for."""
+    pieces = rows.pieces if isinstance(rows, BlockRows) else rows
+    if not verbose or isinstance(pieces, Rows):
+        yield
+        return
+    count = itertools.count(1)
+    with bar() as start:
+        pieces.watch = lambda total: start(f"{what} {next(count)}", total)
+        try:
+            yield
+        finally:
+            pieces.watch = None

@@ -1,0 +1,264 @@
+"""Where rows are read from when they are not in memory: files, and arrays that live elsewhere.
+
+A source knows its length and reads any stretch of rows. It is small and can be sent to another process, which then
+opens the file itself. Adding one is a class and a line in :func:`open_source`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from .arrays import as_matrix, as_vector, column_names
+from .entropy import Array
+from .errors import DataError, MissingExtraError
+
+__all__ = ["ArraySource", "FileSource", "FunctionSource", "ParquetSource", "Source", "open_source"]
+
+
+class Source(Protocol):
+    """Rows of numbers that are read a stretch at a time."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, columns), or (rows,)."""
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the columns, if they have any."""
+
+    def edges(self, step: int) -> list[int]:
+        """Row numbers at which stretches of about ``step`` rows begin and end, where the source likes them best."""
+
+    def read(self, start: int, stop: int) -> Array:
+        """Rows from ``start`` to before ``stop``, which are edges or lie between two that follow each other."""
+
+
+def _even(n: int, step: int, unit: int = 1) -> list[int]:
+    """Edges that are about ``step`` apart and multiples of ``unit``."""
+    step = max(unit, step // unit * unit)
+    return [*range(0, n, step), n]
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySource:
+    """Anything with a shape and slices: an array, a memory map, a Zarr array, an HDF5 data set."""
+
+    array: Any
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return tuple(int(size) for size in self.array.shape)
+
+    def edges(self, step: int) -> list[int]:
+        """Whole chunks if the array is stored in chunks."""
+        chunks = getattr(self.array, "chunks", None)
+        return _even(self.shape[0], step, int(chunks[0]) if chunks else 1)
+
+    def read(self, start: int, stop: int) -> Array:
+        """A slice, as numbers."""
+        return np.asarray(self.array[start:stop], dtype=float)
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Numbers stored row after row in a file, such as ``.npy``.
+
+    Stretches are read, not mapped: the pages of a map count as memory of the process, and would fill it.
+    """
+
+    path: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    columns: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_memmap(cls, array: np.memmap[Any, Any]) -> FileSource:
+        """The file behind a memory map."""
+        shape = tuple(int(size) for size in array.shape)
+        return cls(str(array.filename), array.dtype.str, shape, int(array.offset))
+
+    def edges(self, step: int) -> list[int]:
+        """Anywhere."""
+        return _even(self.shape[0], step)
+
+    def read(self, start: int, stop: int) -> Array:
+        """A stretch of the file, as numbers."""
+        values = np.empty((stop - start, *self.shape[1:]), dtype=self.dtype)
+        width = values.itemsize * int(np.prod(self.shape[1:], dtype=int))
+        try:
+            with open(self.path, "rb", buffering=0) as file:
+                file.seek(self.offset + start * width)
+                view, done = memoryview(values.reshape(-1).view(np.uint8).data), 0
+                while done < len(view):
+                    got = file.readinto(view[done:])
+                    if not got:
+                        raise DataError(f"{self.path}: ends before row {stop}; it has been cut or is still written to")
+                    done += got
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be read ({error.strerror or error})") from error
+        return values.astype(float, copy=False)
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """A Parquet file or a folder of them, read by row groups; one column may be set apart."""
+
+    files: tuple[str, ...]
+    wanted: tuple[str, ...] | None = None
+
+    @cached_property
+    def _groups(self) -> list[tuple[int, int, str, int]]:
+        """(first row, end, file, number of the group) of every row group."""
+        groups, row = [], 0
+        for path in self.files:
+            about = _parquet(path).metadata
+            for i in range(about.num_row_groups):
+                rows = about.row_group(i).num_rows
+                groups.append((row, row + rows, path, i))
+                row += rows
+        return groups
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.wanted or tuple(_parquet(self.files[0]).schema_arrow.names)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, columns)."""
+        return (self._groups[-1][1] if self._groups else 0), len(self.columns)
+
+    def edges(self, step: int) -> list[int]:
+        """Ends of row groups, as many of them together as ``step`` allows."""
+        edges = [0]
+        for (_, end, _, _), following in itertools.zip_longest(self._groups, self._groups[1:]):
+            if following is None or following[1] - edges[-1] > step:
+                edges.append(end)
+        return edges
+
+    def read(self, start: int, stop: int) -> Array:
+        """The row groups of the stretch, as numbers; an empty cell is nan."""
+        parts = []
+        for first, end, path, group in self._groups:
+            if first < stop and end > start:
+                table = _parquet(path).read_row_group(group, columns=list(self.columns))
+                part = as_numbers(table, path)
+                parts.append(part[max(start - first, 0) : stop - first])
+        return np.concatenate(parts)
+
+    def only(self, columns: tuple[str, ...]) -> ParquetSource:
+        """Some of the columns."""
+        return ParquetSource(self.files, columns)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionSource:
+    """Blocks made by functions without arguments, each of which returns some rows; called again in every pass."""
+
+    functions: tuple[Callable[[], Any], ...]
+    lengths: tuple[int, ...]
+    width: int
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, columns)."""
+        return sum(self.lengths), self.width
+
+    def edges(self, step: int) -> list[int]:
+        """One stretch for each function."""
+        return [0, *(int(end) for end in np.cumsum(self.lengths))]
+
+    def read(self, start: int, stop: int) -> Array:
+        """What the function of the stretch returns."""
+        ends = np.cumsum(self.lengths)
+        i = int(np.searchsorted(ends, start, side="right"))
+        block = as_matrix(self.functions[i](), f"block {i}")
+        if block.shape != (self.lengths[i], self.width):
+            raise DataError(f"block {i}: had shape {(self.lengths[i], self.width)} before and has {block.shape} now")
+        first = int(ends[i]) - self.lengths[i]
+        return block[start - first : stop - first]
+
+
+def open_source(x: Any, name: str) -> Source:
+    """The source of anything rows can be read from.
+
+    Paths end in ``.npy``, ``.parquet`` or ``.zarr``, or are folders of Parquet files; a list or tuple of functions
+    makes one block each.
+    """
+    if isinstance(x, str | Path):
+        return _open_path(Path(x), name)
+    mapped: Any = x.base if isinstance(x, np.memmap) and x.flags.c_contiguous and x.dtype.kind in "fiub" else None
+    if isinstance(mapped, mmap.mmap):  # the whole map, not a part of one, whose offset it would not know
+        return FileSource.from_memmap(x)
+    if isinstance(x, Sequence) and len(x) and all(callable(block) for block in x):
+        shapes = [as_matrix(block(), f"{name}: block {i}").shape for i, block in enumerate(x)]
+        if len({width for _, width in shapes}) > 1:
+            raise DataError(f"{name}: its blocks differ in their number of columns")
+        return FunctionSource(tuple(x), tuple(rows for rows, _ in shapes), shapes[0][1])
+    if hasattr(x, "shape") and hasattr(x, "__getitem__") and hasattr(x, "dtype") and not hasattr(x, "to_frame"):
+        if np.dtype(x.dtype).kind not in "fiub":
+            raise DataError(f"{name}: holds dtype {x.dtype}; pass real numbers")
+        return ArraySource(x)
+    values = as_matrix(x, name) if np.ndim(x) != 1 else as_vector(x, name, log_weights="any")
+    return ArraySource(values, column_names(x))
+
+
+def _open_path(path: Path, name: str) -> Source:
+    if not path.exists():
+        raise DataError(f"{name}: {path} does not exist")
+    if path.suffix == ".npy":
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError, OSError) as error:
+            raise DataError(f"{name}: {path} is not an .npy file of numbers ({error})") from error
+        if array.dtype.kind not in "fiub":
+            raise DataError(f"{name}: {path} holds dtype {array.dtype}; pass real numbers")
+        return FileSource.from_memmap(array) if array.flags.c_contiguous else ArraySource(array)
+    if path.suffix == ".zarr":
+        try:
+            import zarr
+        except ImportError:
+            raise MissingExtraError("zarr", "files") from None
+        return ArraySource(zarr.open_array(str(path), mode="r"))
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files or any(file.suffix != ".parquet" for file in files):
+        raise DataError(f"{name}: {path} is none of .npy, .parquet, .zarr, or a folder of .parquet files")
+    source = ParquetSource(tuple(str(file) for file in files))
+    if source.shape[0] == 0:
+        raise DataError(f"{name}: {path} has no rows")
+    return source
+
+
+def _parquet(path: str) -> Any:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise MissingExtraError("pyarrow", "files") from None
+    try:
+        return ParquetFile(path)
+    except (ArrowException, OSError) as error:
+        raise DataError(f"{path}: is not a Parquet file ({str(error).splitlines()[0]})") from error
+
+
+def as_numbers(table: Any, path: str) -> Array:
+    """Columns of an Arrow table side by side."""
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            columns.append(np.asarray(column.to_numpy(), dtype=float))
+        except (TypeError, ValueError):
+            raise DataError(f"{path}: column {name!r} has type {column.type}; encode it as numbers") from None
+    return np.column_stack(columns)
