@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import as_matrix, as_scalar, as_vector, column_names, frozen, square_sum
+from .assembly import assemble
+from .distributed import is_dask
 from .entropy import Array, exp, log, log_normalise, log_sum_exp, negative_kl
 from .errors import DataError
 from .features import make_features
@@ -146,7 +148,7 @@ class RatioProblem:
         Parameters
         ----------
         x_p, x_q : arrays of shape (n_p, d) and (n_q, d), or data frames
-            Samples of the two priors.
+            Samples of the two priors; Dask collections are left to :meth:`from_blocks`.
         log_lik_p, log_lik_q : arrays, functions x -> (n,), or None
             Log-likelihoods, up to a constant.
         features : str, FeatureMap or function
@@ -161,6 +163,10 @@ class RatioProblem:
         >>> RatioProblem.from_samples(x_p, x_q, features="polynomial").feature_names
         ('x0', 'x1', 'x0^2', 'x1^2')
         """
+        if is_dask(x_p) or is_dask(x_q):
+            if paired:
+                raise DataError("paired: is not known for Dask collections; pass arrays in memory")
+            return cls.from_blocks(x_p, x_q, log_lik_p, log_lik_q, features=features, radius=radius, norm=norm)
         columns, columns_q = column_names(x_p), column_names(x_q)
         both = columns is not None and columns_q is not None
         if both and sorted(columns) != sorted(columns_q):  # type: ignore[arg-type]
@@ -236,8 +242,6 @@ class RatioProblem:
         >>> RatioProblem.from_blocks(x_p, x_q, features="polynomial")
         RatioProblem(n_q=80, k=4, radius=0, norm=2, in 1 block)
         """
-        from .assembly import assemble
-
         rows, b, names = assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose, _origin)
         return BlockedProblem.of(rows, b, names, radius, norm)
 

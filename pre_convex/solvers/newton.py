@@ -316,7 +316,8 @@ def _solve_subset(
         share = effective_sample_size(logits(few.rows, found.delta)) / few.rows.shape[0]
         inner = _Descent(few.rows, b, penalty, few.curvature)
         start = found.delta
-    size = max(_size_of_subset(rows, share, tol), few.rows.shape[0])
+    safe = tol if rows.in_memory else 0.1 * tol  # one more pass over files costs more than many rows in memory
+    size = max(_size_of_subset(rows, share, safe), few.rows.shape[0])
     if size >= n:
         return start, None, None
     subset = rows.subset(size)

@@ -1,0 +1,494 @@
+"""Speed at scale and against other packages, as ratios within one run: ``make bench-scale``.
+
+A task and its unit are timed in turn, so that a slow spell of the machine hits both, and their medians are divided.
+Data comes in two kinds: ``isotropic`` (standard normal columns, where the Hessian is close to the identity, the best
+case for L-BFGS-B) and ``correlated`` (mixed and skewed columns with scales from 0.1 to 10). Every solve here is asked
+for a certified gap of 1e-9. Other packages are in the dependency group ``peers``; without them their rows say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from storing import quote, store
+
+import pre_convex as pre
+
+TOL = 1e-9
+PASSES = "value-and-gradient passes"
+FASTER = "times faster"
+Row = dict[str, object]
+
+
+def isotropic(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Target and features, standard normal."""
+    from newton import planted  # loads cvxpy, which the processes that measure memory do without
+
+    return planted(n, k)
+
+
+def correlated(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Target and features, mixed and a little skewed, with scales from 0.1 to 10; ⟨δ,F⟩ has standard deviation 1."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(n, k))
+    F += 0.3 * rng.exponential(size=(n, k))
+    F = F @ (rng.normal(size=(k, k)) / np.sqrt(k) * np.geomspace(0.1, 10.0, k))
+    delta = rng.normal(size=k) / F.std(axis=0)
+    delta /= (F @ delta).std()
+    return pre.RatioProblem(np.zeros(k), F).gradient(delta), F
+
+
+KINDS = {"isotropic": isotropic, "correlated": correlated}
+
+
+def seconds(task: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    task()
+    return time.perf_counter() - start
+
+
+def compare(
+    task: Callable[[], object], unit: Callable[[], object], most: int = 9, budget: float = 40.0
+) -> tuple[float, float]:
+    """Median times of the task and of its unit, taken alternately, as often as a budget of seconds allows."""
+    task()
+    pairs = [(seconds(task), seconds(unit))]
+    repeats = int(min(most, budget / sum(pairs[0])))
+    if repeats > 1:  # otherwise the first pair has to do
+        pairs = [(seconds(task), seconds(unit)) for _ in range(repeats)]
+    return statistics.median(t for t, _ in pairs), statistics.median(u for _, u in pairs)
+
+
+def ratio(task: Callable[[], object], unit: Callable[[], object], **options: float) -> float:
+    """Median time of the task over that of its unit."""
+    taken, base = compare(task, unit, **options)
+    return taken / base
+
+
+def row(work: str, value: float | None, unit: str, aim: str = "", gap: float | None = None, notes: str = "") -> Row:
+    """One line of the table; whether an aim such as ``<= 4`` is met is found here."""
+    met = ""
+    if value is not None and aim:
+        sign, bound = aim.split()
+        met = (
+            "yes"
+            if {"<=": value <= float(bound), ">=": value >= float(bound), ">": value > float(bound)}[sign]
+            else "no"
+        )
+    shown = "" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.2f}"
+    return {"work": work, "measured": shown, "unit": unit, "aim": aim, "met": met,
+            "gap": "" if gap is None else f"{gap:.1e}", "notes": notes}  # fmt: skip
+
+
+def label(n: int, k: int, kind: str = "") -> str:
+    return f"n = {n:,}, k = {k}" + (f", {kind}" if kind else "")
+
+
+def solve(problem: pre.RatioProblem, **terms: object) -> pre.Solution:
+    return pre.solve(problem, tol=TOL, **terms)
+
+
+# --- the engine against passes over the data
+
+
+def passes(quick: bool) -> Iterator[Row]:
+    """A solve without penalty."""
+    n = 100_000 if quick else 1_000_000
+    for k in (20, 50):
+        for kind, make in KINDS.items():
+            problem = pre.RatioProblem(*make(n, k))
+            found = solve(problem)
+            value = ratio(lambda p=problem: solve(p), lambda p=problem, d=found.delta: p.tilt(d))
+            yield row(f"solve, {label(n, k, kind)}, R = 0", value, PASSES, "<= 4", found.gap)
+
+
+def penalties(quick: bool) -> Iterator[Row]:
+    """A solve with penalties and constraints, and what surrounds a solve."""
+    n, k = 100_000 if quick else 1_000_000, 20
+    for kind, make in KINDS.items():
+        b, F = make(n, k)
+        plain = pre.RatioProblem(b, F)
+        found = solve(plain)
+        unit = partial(plain.tilt, found.delta)
+        cases = {
+            "norm 2, R = 0.05": (plain.with_radius(0.05), {}),
+            "norm inf, R = 0.05 (an l1 penalty)": (plain.with_radius(0.05, norm=np.inf), {}),
+            "delta >= 0": (plain, {"constraints": lambda d: [d >= 0]}),
+        }
+        for name, (problem, terms) in cases.items():
+            gap = solve(problem, **terms).gap
+            value = ratio(lambda p=problem, t=terms: solve(p, **t), unit)
+            yield row(f"solve, {label(n, k, kind)}, {name}", value, PASSES, "<= 6", gap)
+        if kind == "isotropic":
+            value = ratio(lambda b=b, F=F: pre.RatioProblem(b, F), unit)
+            yield row(f"RatioProblem(b, F), {label(n, k)}", value, PASSES)
+            yield row(f"solution.mu, {label(n, k)}", ratio(found.weights, unit), PASSES)
+
+
+def growth(quick: bool) -> Iterator[Row]:
+    """Exponent of the time of a solve in the number of rows."""
+    sizes, k = ((10_000, 100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000)), 10
+    for kind, make in KINDS.items():
+        b, F = make(sizes[-1], k)
+        problems = [pre.RatioProblem(b, F[:n]) for n in sizes]
+        gap = max([solve(problem).gap for problem in problems])
+        times = [[seconds(lambda p=problem: solve(p)) for problem in problems] for _ in range(9)]
+        medians = [statistics.median(column) for column in zip(*times, strict=True)]
+        value = float(np.polyfit(np.log(sizes), np.log(medians), 1)[0])
+        steps = " and ".join(f"{b / a:.1f}" for a, b in zip(medians, medians[1:], strict=False))
+        work = f"solve, from n = {sizes[0]:,} to {sizes[-1]:,}, k = {k}, {kind}"
+        yield row(work, value, "exponent of n", "<= 1.05", gap, f"tenfold rows take {steps} times as long")
+
+
+# --- against other packages
+
+
+def lbfgs(problem: pre.RatioProblem, **options: float) -> Callable[[], object]:
+    """A plain L-BFGS-B fit of the same objective."""
+    from scipy.optimize import minimize
+
+    F, a, b = problem.features_q, problem.log_base, problem.target
+
+    def value_and_gradient(delta: np.ndarray) -> tuple[float, np.ndarray]:
+        z = a + F @ delta
+        top = z.max()
+        w = np.exp(z - top)
+        total = w.sum()
+        return top + np.log(total) - b @ delta, (w @ F) / total - b
+
+    return lambda: minimize(value_and_gradient, np.zeros(problem.k), jac=True, method="L-BFGS-B", options=options)
+
+
+#: L-BFGS-B as it comes, and asked for the gap that the engine proves
+ASKED = {
+    "scipy's defaults": {},
+    "asked for 1e-9": {"ftol": 1e-15, "gtol": 1e-7, "maxiter": 10_000, "maxfun": 20_000},
+}
+
+
+def against_lbfgs(n: int, k: int, aim: str, faster: bool, most: int = 9) -> Iterator[Row]:
+    for kind, make in KINDS.items():
+        problem = pre.RatioProblem(*make(n, k))
+        found, floor = solve(problem), pre.solve(problem, tol=1e-12, check=False).dual_value
+        for name, options in ASKED.items():
+            fit = lbfgs(problem, **options)
+            result = fit()
+            ours, theirs = compare(lambda p=problem: solve(p), fit, most)
+            notes = f"it made {result.nfev} evaluations and left a gap of {problem.value(result.x) - floor:.1e}"
+            if not result.success:
+                notes += f", and said {str(result.message).strip().rstrip(':').lower()!r}"
+            value, unit = (theirs / ours, FASTER) if faster else (ours / theirs, "x its time")
+            work = f"{'solve' if not faster else 'solve'} against L-BFGS-B ({name}), {label(n, k, kind)}"
+            yield row(work, value, unit, aim, found.gap, notes)
+
+
+def small(quick: bool) -> Iterator[Row]:
+    """Few rows against L-BFGS-B."""
+    yield from against_lbfgs(5_000, 10, "<= 1.0", faster=False, most=25 if quick else 201)
+
+
+def large(quick: bool) -> Iterator[Row]:
+    """Many rows against L-BFGS-B."""
+    yield from against_lbfgs(100_000 if quick else 1_000_000, 20, ">= 2", faster=True)
+
+
+def calibrations(problem: pre.RatioProblem) -> dict[str, Callable[[], tuple[np.ndarray, bool]]]:
+    """Ways to ask empirical_calibration for the same weights; even base weights give it a better start."""
+    import empirical_calibration as ec
+
+    call = partial(ec.calibrate, problem.features_q, problem.target[None, :], objective=ec.Objective.ENTROPY)
+    even = np.full(problem.n_q, 1.0 / problem.n_q)
+    return {
+        "as it is": call,
+        "autoscale": partial(call, autoscale=True),
+        "baseline_weights": partial(call, baseline_weights=even),
+        "baseline_weights, autoscale": partial(call, baseline_weights=even, autoscale=True),
+    }
+
+
+def against_calibration(n: int, k: int, aim: str) -> Iterator[Row]:
+    """The quickest call that succeeds, and if none does the quickest of all."""
+    work = "solve against empirical_calibration"
+    if find_spec("empirical_calibration") is None:
+        yield row(f"{work}, {label(n, k)}", None, "not installed", aim)
+        return
+    for kind, make in KINDS.items():
+        problem = pre.RatioProblem(*make(n, k))
+        found, spread = solve(problem), problem.features_q.std(axis=0)
+        tried = []
+        for name, call in calibrations(problem).items():
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                start = time.perf_counter()
+                weights, success = call()
+                taken = time.perf_counter() - start
+            with np.errstate(all="ignore"):
+                off = float(np.max(np.abs(weights @ problem.features_q - problem.target) / spread))
+            tried.append((not (success and off < 1e-3), taken, name, off, call))
+        failed, _, name, off, call = min(tried, key=lambda one: one[:2])
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            ours, theirs = compare(lambda p=problem: solve(p), call, most=3)
+        good = [one[2] for one in tried if not one[0]]
+        notes = f"called with {name}" if name != "as it is" else "called as it is"
+        notes += f", moments off by {off:.0e} standard deviations" if np.isfinite(off) else ""
+        notes += ": every way to call it failed, this is the time until it gave up" if failed else ""
+        notes += f"; {len(good)} of {len(tried)} ways to call it succeed" if good else ""
+        yield row(f"{work}, {label(n, k, kind)}", theirs / ours, FASTER, aim, found.gap, notes)
+
+
+def calibration(quick: bool) -> Iterator[Row]:
+    """Many rows against empirical_calibration."""
+    yield from against_calibration(50_000 if quick else 1_000_000, 20, ">= 30")
+
+
+def wide(quick: bool) -> Iterator[Row]:
+    """Many features against both."""
+    n, k = (2_000, 50) if quick else (20_000, 300)
+    yield from against_lbfgs(n, k, "> 1", faster=True)
+    yield from against_calibration(n, k, "> 1")
+
+
+def cone(quick: bool) -> Iterator[Row]:
+    """The same problem by CLARABEL, in a process of its own; fewer rows if ten minutes are not enough."""
+    for n in (2_000,) if quick else (100_000, 50_000, 20_000):
+        found = child("cone", str(n), limit=900.0)
+        if found is None:
+            continue
+        notes = f"{found['iterations']} iterations, {found['claim']}, gap {found['their_gap']:.1e}; "
+        notes += f"translating the program for it takes {found['compile'] / found['ours']:.0f} solves more"
+        if not quick and n < 100_000:
+            notes += "; more rows took longer than fifteen minutes or ended for want of memory"
+        work = f"solve against CLARABEL, {label(n, 20, 'isotropic')}"
+        yield row(work, found["theirs"] / found["ours"], FASTER, ">= 500", found["gap"], notes)
+        return
+    yield row("solve against CLARABEL", None, "no answer in fifteen minutes", ">= 500")
+
+
+def cone_child(rows: str) -> Row:
+    problem = pre.RatioProblem(*isotropic(int(rows), 20))
+    fit = partial(solve, problem)
+    found = fit()
+    before = [seconds(fit) for _ in range(5)]
+    theirs = pre.solve(problem, solver="CLARABEL", polish=False, check=False)
+    ours = statistics.median(before + [seconds(fit) for _ in range(5)])
+    return {
+        "ours": ours, "theirs": theirs.solve_time, "compile": theirs.compile_time + theirs.setup_time,
+        "gap": found.gap, "their_gap": theirs.gap, "iterations": theirs.iterations, "claim": theirs.claim,
+    }  # fmt: skip
+
+
+# --- many problems, files, clusters
+
+
+def many(quick: bool) -> Iterator[Row]:
+    """Problems with the same features, together and one after the other."""
+    count, n, k = (10, 20_000, 20) if quick else (200, 100_000, 20)
+    if not hasattr(pre, "solve_many"):
+        yield row(f"solve_many, {count} problems, {label(n, k)}", None, "not there", ">= 3")
+        return
+    rng = np.random.default_rng(1)
+    _, F = isotropic(n, k)
+    likelihoods = [pre.Gaussian(y, precision=3.0) for y in 0.5 * rng.normal(size=(count, 3))]
+    uneven = np.array([likelihood(F[:, :3]) for likelihood in likelihoods])
+    share = np.exp(uneven).sum(axis=1) ** 2 / np.exp(2.0 * uneven).sum(axis=1) / n
+    planted = rng.normal(size=(count, k)) / np.sqrt(k)
+    cases = {
+        "uneven base weights": (uneven, f"effective share of the rows {np.median(share):.2f}"),
+        "flat base weights": (None, ""),
+    }
+    for name, (bases, notes) in cases.items():
+        own = [None] * count if bases is None else list(bases)
+        zero = np.zeros(k)
+        targets = np.array([pre.RatioProblem(zero, F, a).gradient(d) for a, d in zip(own, planted, strict=True)])
+        together = partial(pre.solve_many, F, targets, bases, tol=TOL)
+
+        def one_by_one(targets: np.ndarray = targets, own: list = own) -> list[pre.Solution]:
+            return [solve(pre.RatioProblem(b, F, a)) for b, a in zip(targets, own, strict=True)]
+
+        found, single = together(), one_by_one()
+        away = max(float(np.abs(a - b.delta).max()) for a, b in zip(found.delta, single, strict=True))
+        notes = [f"{int(np.sum(found.ok))} of {count} proven, delta within {away:.0e} of the single ones", notes]
+        value = 1.0 / ratio(together, one_by_one, most=5)
+        work = f"solve_many against a loop, {count} problems, {label(n, k)}, {name}"
+        yield row(work, value, FASTER, ">= 3", float(np.max(found.gap)), "; ".join(filter(None, notes)))
+
+
+def mapped(quick: bool, big: str | None) -> Iterator[Row]:
+    """A file that is larger than what may be held in memory."""
+    shape = (2_000_000, 10) if quick else (50_000_000, 10)
+    with tempfile.TemporaryDirectory() if big is None else contextlib.nullcontext() as folder:
+        path = big or os.path.join(str(folder), "big.npy")
+        if big is None:
+            write(path, shape)
+        shape = np.load(path, mmap_mode="r").shape
+        found = child("mapped", path)
+    name = f"a file of {Path(label(*shape)).name}"
+    if found is None:
+        yield row(f"from_blocks and solve, {name}", None, "failed")
+        return
+    work = f"from_blocks and solve, {name}"
+    notes = f"resident memory at its peak; {found['start']:.0f} MB after the imports"
+    yield row(work, found["peak"], "MB", "<= 600", found["gap"], notes)
+    notes = f"{found['reads']} reads of the file, the survey included, from the system's cache"
+    yield row(work, found["ratio"], "of the passes it needs", "<= 1.5", found["gap"], notes)
+
+
+def write(path: str, shape: tuple[int, int], rows: int = 500_000) -> None:
+    """A file of standard normal numbers."""
+    data = np.lib.format.open_memmap(path, mode="w+", dtype=float, shape=shape)
+    rng = np.random.default_rng(0)
+    for start in range(0, shape[0], rows):
+        data[start : start + rows] = rng.normal(size=(min(rows, shape[0] - start), shape[1]))
+    data.flush()
+
+
+def mapped_child(path: str) -> Row:
+    from pre_convex.blocks import LocalPieces
+
+    with open(path, "rb") as file:  # into the system's cache
+        while file.read(1 << 22):
+            pass
+    reads, run = [], LocalPieces.run
+
+    def counted(self: LocalPieces, task: object, merge: object, where: list[int] | None = None) -> object:
+        if where is None:
+            reads.append(1)
+        return run(self, task, merge, where)
+
+    LocalPieces.run = counted
+    target = np.full(np.load(path, mmap_mode="r").shape[1], 0.25)
+
+    def fit() -> tuple[pre.RatioProblem, pre.Solution]:
+        problem = pre.RatioProblem.from_blocks(None, path, target=target)
+        return problem, solve(problem)
+
+    start = resident()
+    problem, found = fit()
+    peak, count = resident(), len(reads)
+    task, unit = compare(fit, lambda: problem.tilt(found.delta), most=3, budget=120.0)
+    return {"start": start, "peak": peak, "reads": count, "ratio": task / (count * unit), "gap": found.gap}
+
+
+def resident() -> float:
+    """Largest resident memory so far, in megabytes."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def dask(quick: bool) -> Iterator[Row]:
+    """A pass by two workers of a local cluster, against one in threads over as many numbers in memory."""
+    n, k = (400_000 if quick else 10_000_000), 20
+    work = f"a pass over a Dask array in two workers, {label(n, k)}"
+    if find_spec("distributed") is None:
+        yield row(work, None, "not installed", "<= 1.3")
+        return
+    import dask.array as da
+    from dask.distributed import Client, LocalCluster, wait
+
+    target = np.full(k, 0.15)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster):
+        x = da.random.default_rng(0).normal(size=(n, k), chunks=(min(n // 2, 500_000), k)).persist()
+        wait(x)
+        spread = pre.RatioProblem.from_blocks(None, x, target=target)
+        found = solve(spread)
+        local = pre.RatioProblem(target, np.random.default_rng(0).normal(size=(n, k)))
+        value = ratio(lambda: spread.tilt(found.delta), lambda: local.tilt(found.delta), most=15)
+    yield row(work, value, "passes in threads", "<= 1.3", found.gap)
+
+
+def imports(quick: bool) -> Iterator[Row]:
+    """Fresh interpreters."""
+    unit = "import numpy, scipy.special, scipy.linalg"
+    tasks = ["import pre_convex", "from pre_convex import RatioProblem, solve"]
+    code = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
+
+    def once(what: str) -> float:
+        done = subprocess.run([sys.executable, "-c", code.format(what)], capture_output=True, text=True, check=True)
+        return float(done.stdout)
+
+    times = [[once(what) for what in (*tasks, unit)] for _ in range(5 if quick else 15)]
+    *medians, base = [statistics.median(column) for column in zip(*times, strict=True)]
+    yield row(tasks[0], medians[0] / base, f"x {unit}", "<= 1.3", notes="names are loaded on first use")
+    yield row(tasks[1], medians[1] / base, f"x {unit}")
+
+
+ROWS = (passes, penalties, growth, small, calibration, large, cone, wide, many, mapped, dask, imports)
+CHILDREN = {"cone": cone_child, "mapped": mapped_child}
+
+
+def child(name: str, *arguments: str, limit: float | None = None) -> Row | None:
+    """What a fresh process finds; nothing if it takes too long or dies."""
+    command = [sys.executable, __file__, "--child", name, *arguments]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=limit, check=True)
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
+        return None
+    return json.loads(done.stdout)
+
+
+def run(names: list[str], quick: bool, big: str | None) -> list[Row]:
+    rows: list[Row] = []
+    for make in ROWS:
+        if names and make.__name__ not in names:
+            continue
+        try:
+            for found in make(quick, big) if make is mapped else make(quick):
+                rows.append(found)
+                show(found)
+        except Exception as error:  # the other rows are still worth having
+            rows.append(row(make.__name__, None, f"failed: {type(error).__name__}: {str(error).splitlines()[0]}"))
+            show(rows[-1])
+    return rows
+
+
+def show(found: Row) -> None:
+    figures = f"{found['measured']:>7} {found['unit']:26} {found['aim']:8} {found['met']:3} {found['gap']:8}"
+    print(f"{found['work']:78} {figures} {found['notes']}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    names = [make.__name__ for make in ROWS]
+    parser.add_argument("--only", nargs="+", metavar="ROW", choices=names, default=[], help=", ".join(names))
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    parser.add_argument("--big", metavar="FILE", help="a large .npy file of standard normal rows, instead of a new one")
+    parser.add_argument("--store", action="store_true", help="write the results file and the tables that quote it")
+    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        print(json.dumps(CHILDREN[arguments.child[0]](*arguments.child[1:])))
+        return
+    if arguments.store and (arguments.only or arguments.quick):
+        parser.error("--store is for all rows at full size")
+    rows = run(arguments.only, arguments.quick, arguments.big)
+    if arguments.store:
+        packages = ["pre_convex", "numpy", "scipy", "cvxpy", "clarabel", "dask"]
+        packages += ["empirical_calibration"] if find_spec("empirical_calibration") else []
+        path = store("scale", rows, tuple(packages))
+        lines = [
+            f"| {r['work']} | {r['measured']} {r['unit']} | {r['aim']} | {r['met']} | {r['gap']} | {r['notes']} |"
+            for r in rows
+        ]
+        for page in ("benchmarks/README.md", "docs/scale.md"):
+            quote(page, "scale", ["| work | measured | aim | met | gap | notes |", "|---|---|---|---|---|---|", *lines])
+        print(f"written: {path.name} and the tables that quote it")
+
+
+if __name__ == "__main__":
+    main()

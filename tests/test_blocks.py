@@ -1,0 +1,357 @@
+"""Rows that are read block by block give what rows in memory give, and say what is wrong with a file."""
+
+import itertools
+import pickle
+import subprocess
+import sys
+
+import cvxpy as cp
+import numpy as np
+import polars as pl
+import pytest
+import zarr
+
+import pre_convex as pre
+import pre_convex.blocks as blocks
+from pre_convex.sources import ArraySource, FileSource, ParquetSource, open_source
+
+N, D = 3_000, 3
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch):
+    """Several pieces although the files are small."""
+    monkeypatch.setattr(blocks.LocalPieces.__init__, "__defaults__", (1_500,))
+
+
+@pytest.fixture(scope="module")
+def sides():
+    rng = np.random.default_rng(0)
+    return rng.normal(0.3, 1.0, (800, D)), rng.normal(0.0, 1.0, (N, D)) @ np.diag([1.0, 2.0, 0.5])
+
+
+def written(kind, x, folder):
+    """x in a file of some kind, or as something else that is read in blocks."""
+    path = folder / f"x.{kind}"
+    if kind == "npy":
+        np.save(path, x)
+    elif kind == "fortran":
+        path = folder / "x.npy"
+        np.save(path, np.asfortranarray(x))
+    elif kind == "memmap":
+        np.save(folder / "m.npy", x)
+        return np.load(folder / "m.npy", mmap_mode="r")
+    elif kind == "part of a memmap":
+        np.save(folder / "m.npy", np.concatenate([x + 1.0, x]))
+        return np.load(folder / "m.npy", mmap_mode="r")[len(x) :]
+    elif kind == "parquet":
+        pl.DataFrame(x, schema=list("abc")).write_parquet(path, row_group_size=170)
+    elif kind == "folder":
+        path = folder / "parts"
+        path.mkdir()
+        for i in range(0, len(x), 900):
+            pl.DataFrame(x[i : i + 900], schema=list("abc")).write_parquet(path / f"{i:05}.parquet", row_group_size=400)
+    elif kind == "zarr":
+        zarr.create_array(str(path), data=x, chunks=(128, D))
+    elif kind == "zarr array":
+        return zarr.create_array(str(folder / "y.zarr"), data=x, chunks=(128, D))
+    elif kind == "functions":
+        return [lambda i=i: x[i : i + 700] for i in range(0, len(x), 700)]
+    elif kind == "frame":
+        return pl.DataFrame(x, schema=list("abc"))
+    return path
+
+
+KINDS = [
+    "npy",
+    "fortran",
+    "memmap",
+    "part of a memmap",
+    "parquet",
+    "folder",
+    "zarr",
+    "zarr array",
+    "functions",
+    "frame",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_source_gives_the_same_problem(kind, sides, tmp_path):
+    x_p, x_q = sides
+    problem = pre.RatioProblem.from_blocks(x_p, written(kind, x_q, tmp_path), features="polynomial")
+    whole = pre.RatioProblem.from_samples(x_p, x_q, features="polynomial")
+    assert "block" in repr(problem)
+    assert (problem.n_q, problem.k) == (whole.n_q, whole.k)
+    np.testing.assert_allclose(problem.target, whole.target, atol=1e-14)
+    delta = np.linspace(-0.3, 0.3, problem.k)
+    assert problem.value(delta) == pytest.approx(whole.value(delta), abs=1e-13)
+    np.testing.assert_allclose(problem.gradient(delta), whole.gradient(delta), atol=1e-13)
+    np.testing.assert_allclose(problem.hessian(delta), whole.hessian(delta), atol=1e-12)
+    np.testing.assert_allclose(problem.log_mu(delta), whole.log_mu(delta), atol=1e-12)
+    one, other = pre.solve(problem, tol=1e-11), pre.solve(whole, tol=1e-11)
+    assert one.status is pre.Status.OPTIMAL
+    np.testing.assert_allclose(one.delta, other.delta, atol=1e-10)
+    np.testing.assert_allclose(one.mu, other.mu, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", ">f8", "bool"])
+def test_files_of_other_numbers(dtype, sides, tmp_path):
+    x = (10 * sides[1]).astype(dtype)
+    np.save(tmp_path / "x.npy", x)
+    source = open_source(tmp_path / "x.npy", "x_q")
+    assert isinstance(source, FileSource)
+    np.testing.assert_array_equal(source.read(5, 900), x[5:900].astype(float))
+
+
+@pytest.mark.parametrize("kind", ["npy", "folder", "zarr", "functions"])
+def test_edges_cover_all_rows_and_stretches_can_be_read(kind, sides, tmp_path):
+    source = open_source(written(kind, sides[1], tmp_path), "x_q")
+    edges = source.edges(500)
+    assert edges[0] == 0
+    assert edges[-1] == N
+    assert all(a < b for a, b in itertools.pairwise(edges))
+    parts = [source.read(a, b) for a, b in itertools.pairwise(edges)]
+    np.testing.assert_array_equal(np.concatenate(parts), sides[1])
+    again = source if kind == "functions" else pickle.loads(pickle.dumps(source))
+    np.testing.assert_array_equal(again.read(edges[1], edges[2]), parts[1])
+
+
+def test_a_whole_memory_map_is_read_from_its_file_and_a_part_is_not(sides, tmp_path):
+    assert isinstance(open_source(written("memmap", sides[1], tmp_path), "x"), FileSource)
+    assert isinstance(open_source(written("part of a memmap", sides[1], tmp_path), "x"), ArraySource)
+
+
+@pytest.mark.parametrize("sharp", [0.5, 40.0, 2000.0])
+@pytest.mark.parametrize("stored", [False, True])
+def test_likelihoods_even_and_sharp(sharp, stored, sides, tmp_path):
+    x_p, x_q = sides
+    likelihood = pre.Gaussian([0.2, 0.1, 0.0], precision=sharp)
+    np.save(tmp_path / "q.npy", x_q)
+    np.save(tmp_path / "a.npy", likelihood(x_q) - 4_000.0)
+    wide = pre.Gaussian([0.2, 0.1, 0.0], precision=0.5 * sharp)
+    given = tmp_path / "a.npy" if stored else likelihood
+    problem = pre.RatioProblem.from_blocks(x_p, tmp_path / "q.npy", wide, given, radius=0.02)
+    whole = pre.RatioProblem.from_samples(x_p, x_q, wide, likelihood, radius=0.02)
+    one, other = pre.solve(problem, check=False), pre.solve(whole, check=False)
+    assert one.status is other.status
+    if other.status.ok:
+        assert one.primal_value == pytest.approx(other.primal_value, abs=2e-8)
+        np.testing.assert_allclose(problem.log_mu(other.delta), whole.log_mu(other.delta), atol=1e-9)
+
+
+def test_rows_that_cannot_occur(sides, tmp_path):
+    x_p, x_q = sides
+    np.save(tmp_path / "q.npy", x_q)
+    base = np.where(x_q[:, 0] > 0.0, 0.0, -np.inf)
+    problem = pre.RatioProblem.from_blocks(x_p + [1.0, 0.0, 0.0], tmp_path / "q.npy", None, base)
+    mu = pre.solve(problem).mu
+    assert np.all(mu[x_q[:, 0] <= 0.0] == 0.0)
+    assert mu.sum() == pytest.approx(1.0)
+
+
+def test_a_column_of_the_file_holds_the_log_likelihood(sides, tmp_path):
+    x_p, x_q = sides
+    a = pre.Gaussian([0.2, 0.1, 0.0])(x_q)
+    pl.DataFrame(np.column_stack([x_q[:, :2], a, x_q[:, 2]]), schema=["u", "v", "loglik", "w"]).write_parquet(
+        tmp_path / "q.parquet", row_group_size=300
+    )
+    problem = pre.RatioProblem.from_blocks(x_p, tmp_path / "q.parquet", log_lik_q="loglik")
+    assert problem.feature_names == ("u", "v", "w")
+    whole = pre.RatioProblem.from_samples(x_p, x_q, None, a)
+    np.testing.assert_allclose(problem.gradient(np.ones(3)), whole.gradient(np.ones(3)), atol=1e-13)
+
+
+def test_features_and_likelihoods_never_see_all_rows(sides, tmp_path):
+    np.save(tmp_path / "q.npy", sides[1])
+    seen = []
+
+    def features(x):
+        seen.append(len(x))
+        return x[:, :2]
+
+    def likelihood(x):
+        seen.append(len(x))
+        return -np.square(x[:, 0])
+
+    pre.solve(pre.RatioProblem.from_blocks(sides[0], tmp_path / "q.npy", None, likelihood, features=features))
+    assert max(seen) <= 1000
+
+
+def test_more_rows_than_the_sample_keeps(monkeypatch, tmp_path):
+    monkeypatch.setattr(blocks, "KEPT_ROWS", 4_000)
+    monkeypatch.setattr(blocks, "KEPT_NUMBERS", 20_000)
+    monkeypatch.setattr(blocks.LocalPieces.__init__, "__defaults__", (100_000,))
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(200_000, 4))
+    np.save(tmp_path / "q.npy", x)
+    for likelihood in (None, lambda x: -0.5 * x[:, 0] ** 2, lambda x: -200.0 * np.square(x - 0.1).sum(axis=1)):
+        problem = pre.RatioProblem.from_blocks(None, tmp_path / "q.npy", None, likelihood, target=np.full(4, 0.12))
+        assert problem.rows.sample(10**9).shape[0] < 15_000
+        whole = pre.RatioProblem(problem.target, x, None if likelihood is None else likelihood(x))
+        one, other = pre.solve(problem, tol=1e-10), pre.solve(whole, tol=1e-10)
+        assert pre.certify(whole, one.delta).gap <= 1e-9
+        assert one.primal_value == pytest.approx(other.primal_value, abs=2e-10)
+
+
+def test_penalties_constraints_offsets_and_collinear_columns(sides, tmp_path):
+    x_p, x_q = sides
+    far = 1e5 * np.array([1.0, -2.0, 3.0])
+    np.save(tmp_path / "q.npy", x_q + far)
+    problem = pre.RatioProblem.from_blocks(x_p + far, tmp_path / "q.npy")
+    np.testing.assert_allclose(
+        pre.solve(problem).delta, pre.solve(pre.RatioProblem.from_samples(x_p, x_q)).delta, atol=1e-6
+    )
+    np.save(tmp_path / "q.npy", x_q)
+    plain = pre.RatioProblem.from_samples(x_p, x_q)
+    problem = pre.RatioProblem.from_blocks(x_p, tmp_path / "q.npy")
+    for terms in ({"penalty": lambda d: 0.1 * cp.norm1(d)}, {"constraints": lambda d: [d >= 0, d <= 0.2]}):
+        one, other = pre.solve(problem, **terms), pre.solve(plain, **terms)
+        np.testing.assert_allclose(one.delta, other.delta, atol=1e-5)
+    for norm in (1, 2, np.inf):
+        one, other = pre.solve(problem.with_radius(0.05, norm)), pre.solve(plain.with_radius(0.05, norm))
+        np.testing.assert_allclose(one.delta, other.delta, atol=1e-6)
+
+    def twice(x):
+        return np.column_stack([x, x[:, 0] + x[:, 1]])
+
+    one = pre.solve(pre.RatioProblem.from_blocks(x_p, tmp_path / "q.npy", features=twice))
+    other = pre.solve(pre.RatioProblem.from_samples(x_p, x_q, features=twice))
+    assert one.free_directions == other.free_directions == 1
+    np.testing.assert_allclose(one.delta, other.delta, atol=1e-6)
+
+
+def test_outside_and_on_the_hull(sides, tmp_path):
+    x = np.random.default_rng(0).uniform(size=(N, 2))
+    x[:3] = [[0.0, 0.0], [1.0, 0.0], [0.4, 0.0]]
+    np.save(tmp_path / "q.npy", x)
+    outside = pre.RatioProblem.from_blocks(None, tmp_path / "q.npy", target=[0.5, -2.0])
+    with pytest.raises(pre.InfeasibleError, match="outside the q range") as error:
+        pre.solve(outside)
+    assert error.value.minimal_radius == pytest.approx(2.0, rel=1e-9)
+    np.testing.assert_allclose(error.value.direction, [0.0, -1.0], atol=1e-9)
+    on = pre.solve(pre.RatioProblem.from_blocks(None, tmp_path / "q.npy", target=[0.5, 0.0]), check=False)
+    assert on.status is pre.Status.BOUNDARY
+
+
+def test_in_memory_brings_everything_back(sides, tmp_path):
+    np.save(tmp_path / "q.npy", sides[1] + 1e6)
+    problem = pre.RatioProblem.from_blocks(sides[0] + 1e6, tmp_path / "q.npy", radius=0.1, norm=1)
+    whole = problem.in_memory()
+    np.testing.assert_allclose(whole.features_q, sides[1] + 1e6, atol=1e-9)
+    assert (whole.radius, whole.norm, whole.feature_names) == (0.1, 1.0, problem.feature_names)
+    for name in ("features_q", "log_base"):
+        with pytest.raises(pre.DataError, match=r"in_memory\(\)"):
+            getattr(problem, name)
+    with pytest.raises(pre.DataError, match=r"in_memory\(\)"):
+        pre.solve(problem, solver="CLARABEL")
+    again = pickle.loads(pickle.dumps(pre.solve(problem)))
+    assert again.mu.sum() == pytest.approx(1.0)
+
+
+def test_a_sample_of_rows_by_number(sides, tmp_path):
+    rows = pre.RatioProblem.from_blocks(sides[0], written("folder", sides[1], tmp_path)).rows
+    index = np.array([2_999, 0, 1_500, 7, 1_499])
+    np.testing.assert_array_equal(rows.take(index).features, sides[1][index])
+
+
+def test_progress_is_shown_when_asked_for(sides, tmp_path, capsys):
+    np.save(tmp_path / "q.npy", sides[1])
+    pre.solve(pre.RatioProblem.from_blocks(sides[0], tmp_path / "q.npy", verbose=True), verbose=True)
+    shown = capsys.readouterr().out
+    assert "survey 1" in shown
+    assert "6/6" in shown
+
+
+def test_what_is_wrong_with_a_file_is_said(sides, tmp_path):
+    x_p, x_q = sides
+    build = pre.RatioProblem.from_blocks
+
+    def bad(match, *arguments, **options):
+        with pytest.raises(pre.DataError, match=match):
+            build(*arguments, **options)
+
+    spoilt = x_q.copy()
+    spoilt[2_345, 1] = np.nan
+    np.save(tmp_path / "nan.npy", spoilt)
+    bad(r"x_q: row 2345, column 'x1' is nan", x_p, tmp_path / "nan.npy")
+    np.save(tmp_path / "cut.npy", x_q)
+    whole = (tmp_path / "cut.npy").read_bytes()
+    source = open_source(tmp_path / "cut.npy", "x_q")
+    (tmp_path / "cut.npy").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(pre.DataError, match="ends before row"):
+        source.read(0, N)
+    bad("cut.npy is not an .npy file", x_p, tmp_path / "cut.npy")
+    np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
+    bad("not an .npy file of numbers", x_p, tmp_path / "objects.npy")
+    np.save(tmp_path / "text.npy", np.array([["a"]]))
+    bad("pass real numbers", x_p, tmp_path / "text.npy")
+    (tmp_path / "no.parquet").write_text("nothing")
+    bad("is not a Parquet file", x_p, tmp_path / "no.parquet")
+    pl.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]}).write_parquet(tmp_path / "words.parquet")
+    bad("column 'b' has type", x_p[:, :2], tmp_path / "words.parquet")
+    pl.DataFrame({"a": [1.0, None], "b": [0.0, 1.0]}).write_parquet(tmp_path / "hole.parquet")
+    bad("row 1, column 'a' is nan", None, tmp_path / "hole.parquet", target=[0.0, 0.0])
+    pl.DataFrame(x_q, schema=["u", "v", "w"]).write_parquet(tmp_path / "q.parquet")
+    bad("differ from those of x_p in a, b, c, u, v, w", pl.DataFrame(x_p, schema=list("abc")), tmp_path / "q.parquet")
+    bad("'l' is not among the columns", x_p, tmp_path / "q.parquet", log_lik_q="l")
+    bad("does not exist", x_p, tmp_path / "nowhere.npy")
+    (tmp_path / "empty").mkdir()
+    bad("is none of", x_p, tmp_path / "empty")
+    np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
+    bad("3 dimensions", x_p, tmp_path / "cube.npy")
+    bad("has 2 columns, x_p has 3", x_p, x_q[:, :2])
+    bad("has 10 entries where 3000", x_p, x_q, log_lik_q=np.zeros(10))
+    bad("every row is -inf", x_p, x_q, log_lik_q=lambda x: np.full(len(x), -np.inf))
+    bad("every row is -inf", x_p, x_q, log_lik_p=lambda x: np.full(len(x), -np.inf))
+    bad("log_lik of x_q", x_p, x_q, log_lik_q=lambda x: np.zeros(len(x) + 1))
+    bad("x_p: is None", None, x_q)
+    bad("target: has 2 entries for 3", None, x_q, target=[0.0, 0.0])
+    bad("needs its landmarks first", x_p, x_q, features="kernel")
+    bad(r"returned shape \(1, 3\) for 500 samples", x_p, x_q, features=lambda x: x[:1])
+    bad("returned 1 rows for 500 samples", x_p, x_q, features=OneRow())
+    bad("beyond 1e100", None, x_q * 1e120, target=[0.0, 0.0, 0.0])
+    bad("differ in their number of columns", x_p, [lambda: x_q, lambda: x_q[:, :2]])
+
+
+class OneRow:
+    """A feature map that loses rows."""
+
+    def __call__(self, x):
+        return x[:1]
+
+    def names(self, columns):
+        return tuple(columns)
+
+
+def test_a_function_must_make_the_same_block_every_time(sides):
+    sizes = iter([10, 20, 30, 40])
+    with pytest.raises(pre.DataError, match="block 0: had shape"):
+        pre.RatioProblem.from_blocks(sides[0], [lambda: sides[1][: next(sizes)]])
+
+
+def test_memory_stays_small_beside_the_file(tmp_path):
+    n, k = 5_000_000, 10  # 400 MB
+    file = np.lib.format.open_memmap(tmp_path / "q.npy", mode="w+", dtype=float, shape=(n, k))
+    block = np.random.default_rng(0).normal(size=(100_000, k))
+    for start in range(0, n, len(block)):
+        file[start : start + len(block)] = block
+    del file
+    code = (
+        "import re, sys, numpy as np, pre_convex as pre\n"
+        "most = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) / 1024\n"
+        "problem = pre.RatioProblem.from_blocks(None, sys.argv[1], target=np.full(10, 0.1))\n"
+        "print(pre.solve(problem).status.name, most())\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "q.npy")], capture_output=True, text=True, check=True
+    )
+    status, most = run.stdout.split()
+    assert status == "OPTIMAL"
+    assert float(most) < 300.0
+
+
+def test_parquet_reads_only_the_groups_it_needs(sides, tmp_path):
+    source = open_source(written("folder", sides[1], tmp_path), "x_q")
+    assert isinstance(source, ParquetSource)
+    np.testing.assert_array_equal(source.read(950, 1_450), sides[1][950:1_450])

@@ -1,0 +1,150 @@
+"""On Dask the answer is that of the rows in memory, on threads and on a cluster, also when a worker dies."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pre_convex as pre
+
+pytest.importorskip("distributed", reason="needs the extra 'dask'")
+import cloudpickle
+import dask
+import dask.array as da
+import dask.dataframe as dd
+from dask.distributed import Client, LocalCluster
+
+from pre_convex.distributed import DaskPieces, FilesOnDask
+
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("dask")]  # the cluster has its own warnings
+
+
+@pytest.fixture(scope="module")
+def sides():
+    rng = np.random.default_rng(0)
+    return rng.normal(0.2, 1.0, (2_000, 4)), rng.normal(0.0, 1.0, (40_000, 4)) * [1.0, 2.0, 0.5, 1.0]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+LIKELIHOOD = pre.Gaussian([0.1, 0.0, 0.0, 0.1], precision=0.5)
+
+
+def same(problem, sides, likelihood=None, **options):
+    """The problem solved like the one in memory, to 1e-10."""
+    whole = pre.RatioProblem.from_samples(*sides, None, likelihood, **options)
+    np.testing.assert_allclose(problem.gradient(np.ones(whole.k)), whole.gradient(np.ones(whole.k)), atol=1e-12)
+    one, other = pre.solve(problem, tol=1e-11), pre.solve(whole, tol=1e-11)
+    assert one.status is pre.Status.OPTIMAL
+    np.testing.assert_allclose(one.delta, other.delta, atol=1e-10)
+    assert one.primal_value == pytest.approx(other.primal_value, abs=1e-12)
+    np.testing.assert_allclose(one.mu, other.mu, atol=1e-12)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+def test_arrays_without_a_cluster(scheduler, sides):
+    x_p, x_q = (da.from_array(x, chunks=(7_000, 3)) for x in sides)
+    with dask.config.set(scheduler=scheduler):
+        same(pre.RatioProblem.from_blocks(x_p, x_q, None, LIKELIHOOD), sides, LIKELIHOOD)
+
+
+def test_from_samples_takes_dask_arrays_too(sides):
+    x_q = da.from_array(sides[1], chunks=9_000)
+    with dask.config.set(scheduler="threads"):
+        problem = pre.RatioProblem.from_samples(sides[0], x_q, features="polynomial")
+        same(problem, sides, features="polynomial")
+
+
+def test_arrays_on_a_cluster(client, sides):
+    x_q = da.from_array(sides[1], chunks=(6_000, -1)).persist()
+    base = da.from_array(LIKELIHOOD(sides[1]), chunks=5_000)
+    same(pre.RatioProblem.from_blocks(sides[0], x_q, None, base, features="polynomial"), sides, LIKELIHOOD,
+         features="polynomial")  # fmt: skip
+    same(pre.RatioProblem.from_blocks(sides[0], x_q, None, LIKELIHOOD(sides[1])), sides, LIKELIHOOD)
+
+
+def test_dataframes_with_a_column_of_log_likelihoods(client, sides):
+    frame = pd.DataFrame(sides[1], columns=list("abcd"))
+    frame["loglik"] = LIKELIHOOD(sides[1])
+    side_p = dd.from_pandas(pd.DataFrame(sides[0], columns=list("abcd")), npartitions=2)
+    problem = pre.RatioProblem.from_blocks(side_p, dd.from_pandas(frame, npartitions=5), None, "loglik")
+    assert problem.feature_names == ("a", "b", "c", "d")
+    same(problem, sides, LIKELIHOOD)
+
+
+def test_workers_open_files_themselves(client, sides, tmp_path):
+    np.save(tmp_path / "q.npy", sides[1])
+    problem = pre.RatioProblem.from_blocks(sides[0], tmp_path / "q.npy", None, LIKELIHOOD, dask=True)
+    assert isinstance(problem.rows.pieces, FilesOnDask)
+    same(problem, sides, LIKELIHOOD)
+
+
+def test_the_graph_of_a_pass_is_small(sides, tmp_path, monkeypatch):
+    monkeypatch.setattr("pre_convex.distributed.PIECE_NUMBERS", 8_000)
+    np.save(tmp_path / "q.npy", sides[1])
+    mapped = np.load(tmp_path / "q.npy", mmap_mode="r")
+    sent = []
+
+    def spy(graph, keys, **options):
+        graph = dict(graph.__dask_graph__() if hasattr(graph, "__dask_graph__") else graph)
+        sent.append((len(graph), len(cloudpickle.dumps(graph))))
+        return dask.get(graph, keys, **options)
+
+    with dask.config.set(scheduler=spy):
+        problem = pre.RatioProblem.from_blocks(None, mapped, target=np.zeros(4), dask=True)
+        sent.clear()
+        problem.tilt(np.ones(4))
+    ((tasks, size),) = sent
+    assert 20 <= tasks <= 20 + 3 + 1  # one for each piece, and the tree above them
+    assert size < 20_000  # paths and numbers of rows; the data is 1.3 million bytes
+
+
+def test_a_worker_that_dies_is_survived(client, sides):
+    x_q = da.from_array(sides[1], chunks=(4_000, -1)).persist()
+    slow = Slow()
+    problem = pre.RatioProblem.from_blocks(sides[0], x_q, None, slow)
+    victim = next(iter(client.run(os.getpid).values()))
+    before = set(client.scheduler_info()["workers"])
+    threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
+    same(problem, sides, LIKELIHOOD)
+    assert set(client.scheduler_info()["workers"]) != before  # it did die, and another took its place
+
+
+class Slow:
+    """The likelihood, so slow that the worker dies in the middle of the solve."""
+
+    def __call__(self, x):
+        import time
+
+        time.sleep(0.05)
+        return LIKELIHOOD(x)
+
+
+def test_pieces_follow_the_chunks(sides):
+    x = da.from_array(sides[1], chunks=((10_000, 25_000, 5_000), (1, 3)))
+    pieces = DaskPieces(x)
+    assert pieces.starts == [0, 10_000, 35_000]
+    with pytest.raises(pre.DataError, match="39999 entries where 40000"):
+        DaskPieces(x, np.zeros(39_999))
+
+
+def test_what_cannot_be_done_is_said(sides):
+    x = da.from_array(sides[1], chunks=10_000)
+    with pytest.raises(pre.DataError, match="paired"):
+        pre.RatioProblem.from_samples(x, x, paired=True)
+    with pytest.raises(pre.DataError, match="is not a column"):
+        pre.RatioProblem.from_blocks(sides[0], x, None, "loglik")
+    spoilt = sides[1].copy()
+    spoilt[12_345, 2] = np.inf
+    with dask.config.set(scheduler="threads"), pytest.raises(pre.DataError, match=r"row 12345, column 'x2' is inf"):
+        pre.RatioProblem.from_blocks(sides[0], da.from_array(spoilt, chunks=10_000))
