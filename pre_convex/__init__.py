@@ -36,6 +36,7 @@ _HOMES = {
     "RatioClassifier": "classifier",
     "RatioProblem": "problem",
     "Solution": "solution",
+    "Solutions": "solvers",
     "SolveError": "errors",
     "Status": "solution",
     "UnknownSolverError": "errors",
@@ -50,6 +51,7 @@ _HOMES = {
     "radius_path": "solvers",
     "save": "storage",
     "solve": "solvers",
+    "solve_many": "solvers",
 }
 
 __all__ = [*_HOMES, "__version__"]
@@ -88,6 +90,6 @@ if TYPE_CHECKING:
     from .problem import RatioProblem
     from .programs import Program, dual_program, primal_program
     from .solution import Certificate, Solution, Status
-    from .solvers import certify, installed_solvers, radius_path, solve
+    from .solvers import Solutions, certify, installed_solvers, radius_path, solve, solve_many
     from .storage import load, save
     from .theory import conditions

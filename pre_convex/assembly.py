@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .arrays import as_vector, column_names
-from .blocks import BlockRows, LocalPieces, Pieces, Recipe, mean_of, surveyed
+from .blocks import BlockRows, LocalPieces, Pieces, Recipe, surveyed, with_mean
 from .distributed import DaskPieces, FilesOnDask, as_dask_array, is_dask
 from .entropy import Array
 from .errors import DataError
@@ -32,21 +32,21 @@ def assemble(
     dask: bool,
     verbose: bool,
     origin: Callable[[Array], Array | None],
-) -> tuple[Rows, Array, tuple[str, ...]]:
-    """(rows of the q side, target, names of the features)."""
+) -> tuple[Rows, Rows | None, Array, tuple[str, ...]]:
+    """(rows of the q side, rows of the p side, target, names of the features)."""
     f = make_features(features)
     parts = f.parts if isinstance(f, Concatenation) else (f,)
     if any(isinstance(part, Kernel) and part.factor is None for part in parts):
         raise DataError("features: a kernel needs its landmarks first; pass kernel.fitted(points, rng)")
     pieces_q, recipe_q, n_q = _side(x_q, log_lik_q, f, dask, "x_q")
-    columns = recipe_q.columns
+    columns, side_p = recipe_q.columns, None
     if target is None:
         if x_p is None:
             raise DataError("x_p: is None; pass samples of the p side, or a target")
         pieces_p, recipe_p, n_p = _side(x_p, log_lik_p, f, dask, "x_p")
         columns = _common(recipe_p.columns, recipe_q.columns)
         with watched(pieces_p, verbose, "target"):
-            target = mean_of(pieces_p, recipe_p, n_p)
+            side_p, target = with_mean(pieces_p, recipe_p, n_p)
     with watched(pieces_q, verbose, "survey"):
         rows = surveyed(pieces_q, recipe_q, n_q, origin)
     names, k = f.names(columns), rows.shape[1]
@@ -55,7 +55,7 @@ def assemble(
         raise DataError(f"target: has {target.size} entries for {k} features")
     if len(names) != k:
         names = tuple(f"f{i}" for i in range(k))
-    return rows, target, names
+    return rows, None if side_p is None else side_p.from_origin(rows.origin), target, names
 
 
 def _common(columns_p: tuple[str, ...], columns_q: tuple[str, ...]) -> tuple[str, ...]:

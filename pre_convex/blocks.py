@@ -23,7 +23,7 @@ from .passes import Rows, Subset, tilt
 from .sources import Source
 from .threads import in_threads
 
-__all__ = ["BlockRows", "LocalPieces", "Pieces", "Recipe", "mean_of", "read_and", "surveyed"]
+__all__ = ["BlockRows", "LocalPieces", "Pieces", "Recipe", "read_and", "surveyed", "with_mean"]
 
 Out = TypeVar("Out")
 #: what a piece holds, and its first row: samples and, if they are stored, logarithms of weights
@@ -184,6 +184,10 @@ class BlockRows(Rows):
         share = self.kept.log_share if isinstance(self.kept.log_share, float) else self.kept.log_share[index]
         return Subset(plain.take(index), share + log_of(have / size))
 
+    def from_origin(self, origin: Array | None) -> BlockRows:
+        """The same rows relative to another origin; without a sample."""
+        return BlockRows(self.pieces, replace(self.recipe, origin=origin), self.width, self.kept)
+
     def in_coordinates(self, centre: Array, basis: Array) -> BlockRows:
         """The same rows as (F − centre) · basis, where the centre is relative to the origin."""
         plain = self.kept.plain
@@ -234,14 +238,17 @@ def _chance(log_base: Array, size: float, total: int) -> Array:
     return np.minimum(1.0, size * (0.5 / total + 0.5 * exp(log_base)))
 
 
-def mean_of(pieces: Pieces, recipe: Recipe, rows: int) -> Array:
-    """Weighted mean of the features, in one pass that also checks them."""
+def with_mean(pieces: Pieces, recipe: Recipe, rows: int) -> tuple[BlockRows, Array]:
+    """Rows and the weighted mean of their features, in one pass that also checks them."""
     width = recipe(0, *_first(pieces)).shape[1]
-    side = BlockRows(pieces, replace(recipe, rows=rows), width, Subset(Rows(np.zeros((0, width)), np.zeros(0)), 0.0))
+    recipe = replace(recipe, rows=rows)
+    nothing = Subset(Rows(np.zeros((0, width)), np.zeros(0)), 0.0)
+    side = BlockRows(pieces, recipe, width, nothing)
     summary = tilt(side, np.zeros(width), covariance=False)
     if summary.log_z == -np.inf:
         raise DataError(_no_weight(recipe))
-    return summary.mean
+    recipe = replace(recipe, checked=True, log_total=0.0 if recipe.flat else summary.log_z)
+    return BlockRows(pieces, recipe, width, nothing), summary.mean
 
 
 def _no_weight(recipe: Recipe) -> str:

@@ -1,19 +1,28 @@
-"""The bootstrap: refits to resampled rows, in parallel, each warm-started from the fit."""
+"""The bootstrap: refits to resampled rows, many at a time, each warm-started from the fit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .entropy import Array, exp, log, log_normalise
-from .errors import DataError, MissingExtraError
+from .errors import DataError
 from .problem import RatioProblem
+from .progress import track
+from .solution import Status
+from .solvers.many import solve_many
 from .solvers.newton import newton
 from .solvers.steps import make_penalty
 
 __all__ = ["bootstrap"]
+
+#: resamples that are refitted together, and weights in all of them, at most; results depend on these and not on jobs
+GROUP, GROUP_NUMBERS = 50, 10_000_000
+#: gap to aim at, and gap up to which a refit counts
+TOL, ENOUGH = 1e-8, 1e-6
 
 
 def bootstrap(
@@ -29,37 +38,33 @@ def bootstrap(
 ) -> Array:
     """δ̂ of data resampled row by row, shape (replicates, k); nan where a resample has no solution.
 
-    Both samples are drawn anew, or the pairs of rows if the problem is paired. The result depends on the seed only, not
-    on the number of jobs.
+    Both samples are drawn anew, or the pairs of rows if the problem is paired. Resamples are weights on the rows, so
+    that they share the features and are refitted together, unless the user's penalty or constraints ask for a program
+    of their own. The result depends on the seed only, not on the number of jobs.
     """
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError("problem: has no p side to resample; build it from samples")
     if not isinstance(replicates, (int, np.integer)) or replicates < 2:
         raise DataError(f"replicates: {replicates!r} is not a whole number of at least 2")
     seeds = np.random.SeedSequence(seed).spawn(int(replicates))
+    if penalty is None and constraints is None:
+        size = min(GROUP, max(1, GROUP_NUMBERS // problem.n_q))
+        refit = partial(_refit_together, problem, delta)
+    else:
+        size = 1
+        refit = partial(_refit_alone, problem, delta, penalty=penalty, constraints=constraints)
+    groups = [seeds[i : i + size] for i in range(0, len(seeds), size)]
     if jobs == 1:
-        found: Iterable[Array] = (_refit(problem, delta, s, penalty, constraints) for s in seeds)
+        found: Iterable[Array] = map(refit, groups)
     else:
         from joblib import Parallel, delayed
 
-        run = delayed(_refit)
-        found = Parallel(n_jobs=jobs, return_as="generator")(
-            run(problem, delta, s, penalty, constraints) for s in seeds
-        )
-    return np.array(list(_with_progress(found, int(replicates)) if progress else found))
+        found = Parallel(n_jobs=jobs, return_as="generator")(delayed(refit)(group) for group in groups)
+    return np.concatenate(list(track(found, "bootstrap", len(groups)) if progress else found))
 
 
-def _with_progress(items: Iterable[Array], total: int) -> Iterator[Array]:
-    """The same items, with a bar that rich draws."""
-    try:
-        from rich.progress import track
-    except ImportError:
-        raise MissingExtraError("rich", "cli") from None
-    yield from track(items, description="bootstrap", total=total)
-
-
-def _refit(problem: RatioProblem, delta: Array, seed: Any, penalty: Any, constraints: Any) -> Array:
-    """δ̂ of one resample."""
+def _resample(problem: RatioProblem, seed: Any) -> tuple[Array, Array] | None:
+    """Target and logarithms of base weights of one resample; ``None`` where no row has weight."""
     assert problem.features_p is not None
     assert problem.log_weights_p is not None
     rng = np.random.default_rng(seed)
@@ -69,8 +74,32 @@ def _refit(problem: RatioProblem, delta: Array, seed: Any, penalty: Any, constra
     log_w = problem.log_weights_p + log(count_p.astype(float))
     log_a = problem.log_base + log(count_q.astype(float))
     if not (np.any(log_w > -np.inf) and np.any(log_a > -np.inf)):
-        return np.full(problem.k, np.nan)
-    target = exp(log_normalise(log_w)) @ problem.features_p
-    again = RatioProblem(target, problem.features_q, log_a, radius=problem.radius, norm=problem.norm)
-    outcome = newton(again, make_penalty(again, penalty, constraints), tol=1e-8, start=delta)
-    return outcome.delta if outcome.certificate.proves(1e-6) else np.full(problem.k, np.nan)
+        return None
+    return exp(log_normalise(log_w)) @ problem.features_p, log_a
+
+
+def _refit_together(problem: RatioProblem, delta: Array, seeds: list[Any]) -> Array:
+    """δ̂ of some resamples."""
+    found = np.full((len(seeds), problem.k), np.nan)
+    drawn = {i: drawn for i, seed in enumerate(seeds) if (drawn := _resample(problem, seed)) is not None}
+    if drawn:
+        targets, log_bases = (np.array(part) for part in zip(*drawn.values(), strict=True))
+        refits = solve_many(problem, targets, log_bases, radius=problem.radius, norm=problem.norm, tol=TOL, start=delta)
+        near = (refits.gap <= ENOUGH * (1.0 + np.abs(refits.primal_value))) & [
+            status is Status.INACCURATE for status in refits.status
+        ]
+        found[list(drawn)] = np.where((refits.ok | near)[:, None], refits.delta, np.nan)
+    return found
+
+
+def _refit_alone(problem: RatioProblem, delta: Array, seeds: list[Any], penalty: Any, constraints: Any) -> Array:
+    """δ̂ of some resamples, each by itself."""
+    found = np.full((len(seeds), problem.k), np.nan)
+    for i, seed in enumerate(seeds):
+        drawn = _resample(problem, seed)
+        if drawn is not None:
+            again = RatioProblem(drawn[0], problem.features_q, drawn[1], radius=problem.radius, norm=problem.norm)
+            outcome = newton(again, make_penalty(again, penalty, constraints), tol=TOL, start=delta)
+            if outcome.certificate.proves(ENOUGH):
+                found[i] = outcome.delta
+    return found

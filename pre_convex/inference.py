@@ -21,12 +21,11 @@ from scipy.special import chdtrc, chdtri, ndtri
 from .arrays import as_matrix, as_scalar, as_vector, frozen
 from .entropy import Array, exp, log
 from .errors import DataError
-from .linear import null_directions, solve_psd, without_noise
+from .influence import KINDS, influence
+from .linear import null_directions, solve_psd
 from .problem import RatioProblem
 
 __all__ = ["Inference", "Interval", "WaldTest", "confidence", "weighted_chi2_sf"]
-
-KINDS = ("centred", "hc3", "paper")
 
 #: step of the trapezoid rule and final slope of the path in :func:`weighted_chi2_sf`
 STEP, SLOPE = 0.04, 0.8
@@ -84,8 +83,6 @@ class Inference:
     def __init__(self, problem: RatioProblem, delta: Any, *, kind: str = "centred") -> None:
         if kind not in KINDS:
             raise DataError(f"kind: {kind!r} is not known; use one of {', '.join(KINDS)}")
-        if problem.features_p is None or problem.log_weights_p is None:
-            raise DataError("problem: has no p side, so the noise of its target is not known; build it from samples")
         if problem.radius > 0.0:
             raise DataError(
                 f"radius: {problem.radius:g} is positive, and a penalised estimate is biased towards zero by as much "
@@ -93,44 +90,18 @@ class Inference:
             )
         self.problem, self.kind = problem, kind
         self.delta = as_vector(delta, "delta", problem.k)
-        log_mu = problem.log_mu(self.delta)
-        self._mu, self._base = exp(log_mu), exp(problem.log_base)
-        self._w = exp(problem.log_weights_p)
-        self._f_p = problem.features_p - problem.target
-        self._f_q = problem.features_q - problem.target
-        self._H = without_noise((self._f_q * self._mu[:, None]).T @ self._f_q, problem.target)
-        self._p, self._q = self._influences()
-
-    def _influences(self) -> tuple[Array, Array]:
-        """Influence of every p row on b and of every q row on F'μ, shape (n, k) each."""
-        p, q = self._w[:, None] * self._f_p, self._mu[:, None] * self._f_q
-        if self.kind == "hc3":
-            share = self._mu / np.maximum(1.0 - self._mu, 1e-12)
-            leverage = share * np.einsum("jk,jk->j", self._f_q, solve_psd(self._H, self._f_q.T).T)
-            p = p / np.maximum(1.0 - self._w, 1e-3)[:, None]
-            q = q / np.maximum(1.0 - leverage, 1e-3)[:, None]
-        elif self.kind == "paper":
-            b = self.problem.target
-            p = p + (self._w - 1.0 / len(p))[:, None] * b
-            q = q + (self._mu - 1.0 / len(q))[:, None] * b
-        return p, q
-
-    def _variance(self, p: Array, q: Array) -> Array:
-        """Covariance of a sum of influences, rows added first when they are the same samples."""
-        if self.problem.paired:
-            return np.asarray((p + q).T @ (p + q))
-        return np.asarray(p.T @ p + q.T @ q)
+        self._sums = influence(problem, self.delta, kind)
 
     @property
     def score_variance(self) -> Array:
         """Covariance of ∇ℓ at the truth, that is of b̂ − F'μ̂."""
-        return self._variance(self._p, -self._q)
+        return self._sums.score
 
     @property
     def covariance(self) -> Array:
         """Covariance of δ̂, shape (k, k); zero along free directions."""
-        half = solve_psd(self._H, self.score_variance)
-        return np.asarray(solve_psd(self._H, half.T))
+        half = solve_psd(self._sums.H, self.score_variance)
+        return np.asarray(solve_psd(self._sums.H, half.T))
 
     @property
     def std_error(self) -> Array:
@@ -149,12 +120,11 @@ class Inference:
         f = as_matrix(features, "features")
         if f.shape[1] != self.problem.k:
             raise DataError(f"features: have {f.shape[1]} columns where the problem has {self.problem.k}")
-        z = solve_psd(self._H, (f - self.problem.target).T)
+        z = solve_psd(self._sums.H, (f - self.problem.target).T)
         # the influence of a row on log r is ⟨z, its influence on the score⟩ − its influence on log Z; squares summed
         # over rows are a quadratic form in z, which spares an array of rows by points
-        log_z = self._mu - self._base
-        cross = (self._p - self._q if self.problem.paired else -self._q).T @ log_z
-        variance = np.einsum("ki,kl,li->i", z, self.score_variance, z) - 2.0 * cross @ z + float(log_z @ log_z)
+        cross, log_z = self._sums.cross, self._sums.log_z
+        variance = np.einsum("ki,kl,li->i", z, self.score_variance, z) - 2.0 * cross @ z + log_z
         variance = np.maximum(variance, 0.0)
         summary = self.problem.tilt(self.delta)
         origin = self.problem.rows.origin
@@ -166,16 +136,13 @@ class Inference:
 
         At δ = 0 the first-order term vanishes; :meth:`divergence_p_value` has the law that holds there.
         """
-        p = self._p @ self.delta
-        q = -(self._mu - self._base)
-        total = np.square(p + q).sum() if self.problem.paired else np.square(p).sum() + np.square(q).sum()
         value = np.array([-self.problem.value(self.delta)])
-        interval = _interval(value, np.sqrt(np.array([total])), level)
+        interval = _interval(value, np.sqrt(np.array([self._sums.divergence])), level)
         return Interval(value, interval.std_error, np.maximum(interval.lower, 0.0), interval.upper, level)
 
     def divergence_p_value(self) -> float:
         """p-value of δ = 0 from the divergence: under δ = 0, −ℓ(δ̂) is ½ g'H⁻¹g for a normal g, a weighted χ²."""
-        M = solve_psd(self._H, self.score_variance)
+        M = solve_psd(self._sums.H, self.score_variance)
         weights = np.maximum(np.linalg.eigvals(M).real, 0.0)
         return weighted_chi2_sf(-2.0 * self.problem.value(self.delta), weights)
 
@@ -214,11 +181,11 @@ class Inference:
 
     def _testable(self, L: Array) -> Array:
         """Matrix C for which C L δ does not change along free directions, in units of the features' spread."""
-        s = np.sqrt(self._H.diagonal())
+        s = np.sqrt(self._sums.H.diagonal())
         s[s == 0.0] = 1.0
         size = np.sqrt(np.square(L / s).sum(axis=1))
         size[size == 0.0] = 1.0
-        free = np.linalg.qr(null_directions(self._H) * s[:, None])[0]
+        free = np.linalg.qr(null_directions(self._sums.H) * s[:, None])[0]
         left, singular, _ = np.linalg.svd((L / s / size[:, None]) @ free)
         moved = int((singular > 1e-8).sum())
         return np.asarray(left[:, moved:].T / size)

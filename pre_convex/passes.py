@@ -183,7 +183,7 @@ class Subset:
         return replace(self.plain, log_base=self.plain.log_base + self.log_share)
 
 
-def tilt(rows: Rows, delta: Array, *, covariance: bool = True) -> Summary:
+def tilt(rows: Rows, delta: Array, *, covariance: bool = True, power: float = 1.0) -> Summary:
     """One pass at δ: log Z, mean and, when asked for, covariance of F under μ(δ) of [LINK].
 
     Parameters
@@ -194,9 +194,13 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True) -> Summary:
         Ratio parameter.
     covariance : bool
         Whether to accumulate the covariance, the Hessian of ℓ; it costs two to three plain passes.
+    power : float
+        Of the base weights; 2 gives sums of squared weights.
     """
-    work = _with_covariance if covariance else _without_covariance
-    summary = rows.reduce(partial(work, delta=delta), Summary.merge)
+    work = partial(_without_covariance, delta=delta)
+    if covariance or power != 1.0:
+        work = partial(_with_covariance, delta=delta, covariance=covariance, power=power)
+    summary = rows.reduce(work, Summary.merge)
     if summary.covariance is None:
         return summary
     return replace(summary, covariance=without_noise(summary.covariance, summary.mean))
@@ -223,14 +227,14 @@ def _without_covariance(rows: Rows, delta: Array) -> Summary:
     return Summary(log_z + float(rows.log_base[0]) if flat else log_z, mean / total, None)
 
 
-def _with_covariance(rows: Rows, delta: Array, covariance: bool = True) -> Summary:
+def _with_covariance(rows: Rows, delta: Array, covariance: bool = True, power: float = 1.0) -> Summary:
     """Log Z, mean and covariance, for weights of any size."""
     k = delta.size
     total, top = 0.0, -np.inf
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
     for block, f in rows.blocks():
         z = f @ delta
-        z += rows.log_base[block]
+        z += rows.log_base[block] if power == 1.0 else power * rows.log_base[block]
         peak, mass = exponentiate(z)
         if mass == 0.0:
             continue

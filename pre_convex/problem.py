@@ -242,8 +242,9 @@ class RatioProblem:
         >>> RatioProblem.from_blocks(x_p, x_q, features="polynomial")
         RatioProblem(n_q=80, k=4, radius=0, norm=2, in 1 block)
         """
-        rows, b, names = assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose, _origin)
-        return BlockedProblem.of(rows, b, names, radius, norm)
+        return BlockedProblem.of(
+            *assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose, _origin), radius, norm
+        )
 
     def in_memory(self) -> RatioProblem:
         """The problem itself, or one with all rows in memory if they are read block by block."""
@@ -255,6 +256,13 @@ class RatioProblem:
         object.__setattr__(other, "radius", _check_radius(radius))
         object.__setattr__(other, "norm", self.norm if norm is None else get_norm(norm).order)
         return other
+
+    @property
+    def rows_p(self) -> Rows | None:
+        """The p side as rows, with the origin of :attr:`rows`; ``None`` if only its moment is known."""
+        if self.features_p is None or self.log_weights_p is None:
+            return None
+        return Rows(self.features_p, self.log_weights_p, self.rows.origin)
 
     def in_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
         """The same rows as (F − centre) · basis, and the target with them; ``centre`` is relative to the origin."""
@@ -327,12 +335,17 @@ class RatioProblem:
 class BlockedProblem(RatioProblem):
     """A problem whose rows are read block by block; what needs them all says so, and :meth:`in_memory` reads them."""
 
+    _rows_p: Rows | None
+
     @classmethod
-    def of(cls, rows: Rows, target: Array, names: tuple[str, ...], radius: float, norm: float) -> BlockedProblem:
+    def of(
+        cls, rows: Rows, rows_p: Rows | None, target: Array, names: tuple[str, ...], radius: float, norm: float
+    ) -> BlockedProblem:
         """Problem of these rows."""
         problem = object.__new__(cls)
         values: dict[str, Any] = {
             "rows": rows,
+            "_rows_p": rows_p,
             "target": frozen(as_vector(target, "target").copy()),
             "feature_names": names,
             "radius": _check_radius(radius),
@@ -352,22 +365,31 @@ class BlockedProblem(RatioProblem):
         """Not in memory."""
         return self.rows.log_base
 
+    @property
+    def rows_p(self) -> Rows | None:
+        """The p side, read block by block too."""
+        return self._rows_p
+
     def __repr__(self) -> str:
         count = len(self.rows.pieces.starts)  # type: ignore[attr-defined]
         return f"{super().__repr__()[:-1]}, in {count} block{'s' if count > 1 else ''})"
 
     def in_memory(self) -> RatioProblem:
         """The problem with all rows in memory."""
-        rows = self.rows.take(slice(None))
-        features = rows.features if self.rows.origin is None else rows.features + self.rows.origin
-        names = self.feature_names
-        return RatioProblem(self.target, features, rows.log_base, self.radius, self.norm, names)
+        rows, origin = self.rows.take(slice(None)), self.rows.origin
+        features = rows.features if origin is None else rows.features + origin
+        side_p: dict[str, Any] = {}
+        if self._rows_p is not None:
+            p = self._rows_p.take(slice(None))
+            side_p = {"features_p": p.features if origin is None else p.features + origin, "log_weights_p": p.log_base}
+        terms = (self.radius, self.norm, self.feature_names)
+        return RatioProblem(self.target, features, rows.log_base, *terms, **side_p)
 
     def in_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
         """The same rows as (F − centre) · basis, computed block by block."""
         rows = self.rows.in_coordinates(centre, basis)  # type: ignore[attr-defined]
         names = tuple(f"z{i}" for i in range(basis.shape[1]))
-        return BlockedProblem.of(rows, (self.residual_origin - centre) @ basis, names, 0.0, 2)
+        return BlockedProblem.of(rows, None, (self.residual_origin - centre) @ basis, names, 0.0, 2)
 
     def dual_value(self, mu: Any) -> float:
         """Σ −μ log μ + μ a, with one pass for the base weights."""

@@ -27,8 +27,10 @@ LAYERS = [
     ["problem"],
     ["feasibility"],
     ["programs"],
+    ["lift"],
     ["solution"],
     ["solvers"],
+    ["influence"],
     ["inference"],
     ["selection"],
     ["bootstrap", "diagnostics", "theory"],
@@ -85,7 +87,7 @@ def roots(path):
             yield node.module.split(".")[0]
 
 
-HOMES = {"cvxpy": {"programs", "solvers"}, "matplotlib": {"plots"}, "typer": {"cli"}, "rich": {"cli", "bootstrap"}}
+HOMES = {"cvxpy": {"programs", "solvers"}, "matplotlib": {"plots"}, "typer": {"cli"}, "rich": {"cli", "progress"}}
 
 
 @pytest.mark.parametrize("library", HOMES)

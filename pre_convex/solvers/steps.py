@@ -16,9 +16,10 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..entropy import Array, exp_of, log_of
 from ..errors import DataError, SolveError
+from ..lift import Lift, LiftByPasses
 from ..linear import solve_psd
 from ..problem import RatioProblem
-from ..solution import BallPenalty, Lift, LiftByPasses, Penalty
+from ..solution import BallPenalty, Penalty
 
 __all__ = ["StepPenalty", "make_penalty"]
 
