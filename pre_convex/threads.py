@@ -7,12 +7,13 @@ knobs people know hold here too: ``OPENBLAS_NUM_THREADS``, ``OMP_NUM_THREADS``, 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, TypeVar
 
-__all__ = ["in_threads"]
+__all__ = ["in_threads", "one_thread_each"]
 
 Out = TypeVar("Out")
 
@@ -66,6 +67,13 @@ def _start_anew() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """BLAS in one thread: for the sizes met here its own threads wait for each other more than they work."""
+    with _team:
+        yield
 
 
 def in_threads(work: Callable[[Any], Out], items: Sequence[Any]) -> list[Out]:

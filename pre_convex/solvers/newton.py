@@ -20,6 +20,7 @@ from ..linear import shrinkage, well_conditioned
 from ..passes import Rows, Summary, logits, support, tilt
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Certificate, certificate
+from ..threads import one_thread_each
 from .steps import NoPenalty, StepPenalty
 
 __all__ = ["Outcome", "newton"]
@@ -223,6 +224,7 @@ def _size_of_subset(rows: Rows, share: float, tol: float) -> int:
     return best
 
 
+@one_thread_each()
 def newton(
     problem: RatioProblem,
     penalty: StepPenalty,
