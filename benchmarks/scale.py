@@ -179,7 +179,7 @@ def lbfgs(problem: pre.RatioProblem, **options: float) -> Callable[[], object]:
 
 #: L-BFGS-B as it comes, and asked for the gap that the engine proves
 DEFAULTS: dict[str, float] = {}
-SHARP = {"ftol": 1e-15, "gtol": 1e-7, "maxiter": 10_000, "maxfun": 20_000}
+SHARP = {"ftol": 1e-15, "gtol": 1e-7, "maxiter": 5_000, "maxfun": 10_000}
 
 
 def standardised(problem: pre.RatioProblem) -> pre.RatioProblem:
@@ -226,7 +226,8 @@ def small(quick: bool) -> Iterator[Row]:
 
 def large(quick: bool) -> Iterator[Row]:
     """Many rows against L-BFGS-B."""
-    yield from against_lbfgs(50_000 if quick else 1_000_000, 20, ">= 2", faster=True)
+    n = 50_000 if quick else 1_000_000
+    yield from both_threadings(partial(against_lbfgs, n, 20, ">= 2", faster=True))
 
 
 def calibrations(problem: pre.RatioProblem) -> dict[str, Callable[[], tuple[np.ndarray, bool]]]:
@@ -243,7 +244,7 @@ def calibrations(problem: pre.RatioProblem) -> dict[str, Callable[[], tuple[np.n
     }
 
 
-def against_calibration(n: int, k: int, aim: str) -> Iterator[Row]:
+def against_calibration(n: int, k: int, aim: str, extra: str = "") -> Iterator[Row]:
     """The quickest call that succeeds, and if none does the quickest of all."""
     work = "solve against empirical_calibration"
     if find_spec("empirical_calibration") is None:
@@ -271,7 +272,7 @@ def against_calibration(n: int, k: int, aim: str) -> Iterator[Row]:
         notes += f", moments off by {off:.0e} standard deviations" if np.isfinite(off) else ""
         notes += ": every way to call it failed, this is the time until it gave up" if failed else ""
         notes += f"; {len(good)} of {len(tried)} ways to call it succeed" if good else ""
-        yield row(f"{work}, {label(n, k, kind)}", theirs / ours, FASTER, aim, found.gap, notes)
+        yield row(f"{work}, {label(n, k, kind)}{extra}", theirs / ours, FASTER, aim, found.gap, notes)
 
 
 def calibration(quick: bool) -> Iterator[Row]:
@@ -283,7 +284,7 @@ def wide(quick: bool) -> Iterator[Row]:
     """Many features against both."""
     n, k = (1_000, 20) if quick else (20_000, 300)
     yield from both_threadings(partial(against_lbfgs, n, k, "> 1", faster=True))
-    yield from against_calibration(n, k, "> 1")
+    yield from both_threadings(partial(against_calibration, n, k, "> 1"))
 
 
 def cone(quick: bool) -> Iterator[Row]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .arrays import frozen
-from .entropy import Array, effective_sample_size, exp, log
+from .entropy import Array, effective_sample_size, exp, exp_of, log
 from .errors import DataError, MissingExtraError
 from .feasibility import minimal_radius
+from .passes import Rows, highest_logit, tilt
 from .problem import RatioProblem
 from .solution import Solution
 
@@ -91,35 +93,20 @@ def pareto_k(log_weights: Array) -> float:
 
 
 def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
-    """Diagnostics of a solution of a problem that was built from samples."""
-    if problem.log_weights_p is None:
+    """Diagnostics of a solution of a problem that was built from samples.
+
+    Where rows are read block by block, no tail index is fitted: it would need all weights at once.
+    """
+    if problem.rows_p is None:
         raise DataError("problem: has no p side; build it from samples")
-    base, mu = exp(problem.log_base), solution.mu
-    log_mu = log(mu)
-    mean = base @ problem.features_q
-    spread = np.sqrt(np.maximum(base @ np.square(problem.features_q - mean), 0.0))
-    unit = np.where(spread > 1e-13 * np.abs(mean), spread, 1.0)
     H = problem.hessian(solution.delta)
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     eigenvalues = np.linalg.eigvalsh(H / np.outer(scale, scale))
     smallest = eigenvalues[min(solution.free_directions, problem.k - 1)]
-    try:
-        k_p, k_mu = pareto_k(problem.log_weights_p), pareto_k(log_mu)
-    except MissingExtraError:
-        k_p = k_mu = float("nan")
+    near = problem.rows.in_memory and problem.rows_p.in_memory
     facts = Diagnostics(
-        n_p=problem.log_weights_p.size,
-        n_q=problem.n_q,
-        ess_p=effective_sample_size(problem.log_weights_p),
-        ess_base=effective_sample_size(problem.log_base),
-        ess_mu=effective_sample_size(log_mu),
-        pareto_k_p=k_p,
-        pareto_k_mu=k_mu,
-        largest_p=float(exp(problem.log_weights_p.max(keepdims=True))[0]),
-        largest_mu=float(mu.max()),
+        **(_by_rows(problem, solution.mu) if near else _by_passes(problem, solution.delta)),
         feature_names=problem.feature_names,
-        balance_before=frozen((problem.target - mean) / unit),
-        balance_after=frozen(problem.moment(mu) / unit),
         hull_distance=_hull_distance(problem, solution),
         condition=float(eigenvalues[-1] / smallest) if smallest > 0.0 else np.inf,
         free_directions=solution.free_directions,
@@ -127,6 +114,66 @@ def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
     )
     object.__setattr__(facts, "warnings", tuple(_warnings(facts, problem.k)))
     return facts
+
+
+def _by_rows(problem: RatioProblem, mu: Array) -> dict[str, Any]:
+    """Facts about the weights, from one of them for each row."""
+    log_w, base, log_mu = problem.log_weights_p, exp(problem.log_base), log(mu)
+    assert log_w is not None  # diagnose() has looked
+    mean = base @ problem.features_q
+    spread = np.sqrt(np.maximum(base @ np.square(problem.features_q - mean), 0.0))
+    unit = _unit(mean, spread)
+    try:
+        k_p, k_mu = pareto_k(log_w), pareto_k(log_mu)
+    except MissingExtraError:
+        k_p = k_mu = float("nan")
+    return {
+        "n_p": log_w.size,
+        "n_q": problem.n_q,
+        "ess_p": effective_sample_size(log_w),
+        "ess_base": effective_sample_size(problem.log_base),
+        "ess_mu": effective_sample_size(log_mu),
+        "pareto_k_p": k_p,
+        "pareto_k_mu": k_mu,
+        "largest_p": float(exp(log_w.max(keepdims=True))[0]),
+        "largest_mu": float(mu.max()),
+        "balance_before": frozen((problem.target - mean) / unit),
+        "balance_after": frozen(problem.moment(mu) / unit),
+    }
+
+
+def _by_passes(problem: RatioProblem, delta: Array) -> dict[str, Any]:
+    """Facts about the weights μ(δ), from passes over rows that are not in memory."""
+    rows_p, rows_q, zero = problem.rows_p, problem.rows, np.zeros(problem.k)
+    assert rows_p is not None  # diagnose() has looked
+    before, after = tilt(rows_q, zero), tilt(rows_q, delta, covariance=False)
+    assert before.covariance is not None
+    unit = _unit(before.mean, np.sqrt(np.maximum(before.covariance.diagonal(), 0.0)))
+    b = problem.residual_origin
+    return {
+        "n_p": rows_p.shape[0],
+        "n_q": rows_q.shape[0],
+        "ess_p": _ess(rows_p, zero),
+        "ess_base": _ess(rows_q, zero),
+        "ess_mu": _ess(rows_q, delta),
+        "pareto_k_p": float("nan"),
+        "pareto_k_mu": float("nan"),
+        "largest_p": exp_of(highest_logit(rows_p, zero)),
+        "largest_mu": exp_of(highest_logit(rows_q, delta) - after.log_z),
+        "balance_before": frozen((b - before.mean) / unit),
+        "balance_after": frozen((b - after.mean) / unit),
+    }
+
+
+def _unit(mean: Array, spread: Array) -> Array:
+    """Spread of every feature, one where it is only round-off."""
+    return np.where(spread > 1e-13 * np.abs(mean), spread, 1.0)
+
+
+def _ess(rows: Rows, delta: Array) -> float:
+    """(Σ w)² / Σ w² of the weights tilted by δ."""
+    plain, squares = tilt(rows, delta, covariance=False), tilt(rows, 2.0 * delta, covariance=False, power=2.0)
+    return exp_of(2.0 * plain.log_z - squares.log_z)
 
 
 def _hull_distance(problem: RatioProblem, solution: Solution) -> float:

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from .arrays import as_matrix, as_scalar, column_names
 from .bootstrap import bootstrap
 from .diagnostics import Diagnostics, diagnose
+from .distributed import is_dask
 from .entropy import Array, exp, log_normalise, log_sum_exp
 from .errors import DataError
 from .features import Concatenation, FeatureMap, make_features
@@ -117,7 +118,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         problem = RatioProblem.from_samples(
             x_p, x_q, log_lik_p, log_lik_q, features=self.features_, norm=self.norm, paired=self.paired
         )
-        self.n_features_in_ = as_matrix(x_p, "x_p").shape[1]
+        self.n_features_in_ = int(x_p.shape[1]) if is_dask(x_p) else as_matrix(x_p, "x_p").shape[1]
         if columns is not None:
             self.feature_names_in_ = np.array(columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -140,7 +141,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             constraints=self.constraints,
             tol=self.tol,
         )
-        self.delta_, self.mu_ = self.solution_.delta, self.solution_.mu
+        self.delta_ = self.solution_.delta
         plain = self.penalty is None and self.constraints is None
         self.divergence_ = -(self.solution_.primal_value if plain else self.problem_.dual_value(self.mu_))
         self.feature_names_ = self.problem_.feature_names
@@ -157,6 +158,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             raise DataError("norm: a kernel's features are coordinates of an RKHS, whose norm is norm=2")
         if not any(isinstance(part, Kernel) and part.factor is None for part in parts):
             return features
+        if is_dask(x_p) or is_dask(x_q):
+            raise DataError("features: a kernel needs its landmarks first; pass kernel.fitted(points, rng)")
         points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
         rng = np.random.default_rng(self.random_state)
         fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in parts]
@@ -173,6 +176,12 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.radius, str):
             raise DataError(f"radius: {self.radius!r} is not known; use a number, 'auto' or 'cv'")
         return None
+
+    @property
+    def mu_(self) -> Array:
+        """Weights of the q samples, computed when they are first asked for."""
+        self._fitted()
+        return self.solution_.mu
 
     def _fitted(self) -> None:
         if not hasattr(self, "solution_"):

@@ -32,7 +32,7 @@ from .entropy import (
 from .linear import without_noise
 from .threads import in_threads
 
-__all__ = ["Rows", "Subset", "Summary", "logits", "support", "tilt", "weighted_sum"]
+__all__ = ["Rows", "Subset", "Summary", "highest_logit", "logits", "support", "tilt", "weighted_sum"]
 
 Out = TypeVar("Out")
 
@@ -279,6 +279,15 @@ def _logits(rows: Rows, delta: Array) -> list[tuple[int, Array]]:
         z[block] = f @ delta
     z += rows.log_base
     return [(rows.start, z)]
+
+
+def highest_logit(rows: Rows, delta: Array) -> float:
+    """Largest a_j + ⟨δ, F_j⟩."""
+    return rows.reduce(partial(_highest_logit, delta=delta), max)
+
+
+def _highest_logit(rows: Rows, delta: Array) -> float:
+    return max(float((f @ delta + rows.log_base[block]).max()) for block, f in rows.blocks())
 
 
 def weighted_sum(rows: Rows, mu: Array) -> Array:

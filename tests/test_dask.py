@@ -148,3 +148,33 @@ def test_what_cannot_be_done_is_said(sides):
     spoilt[12_345, 2] = np.inf
     with dask.config.set(scheduler="threads"), pytest.raises(pre.DataError, match=r"row 12345, column 'x2' is inf"):
         pre.RatioProblem.from_blocks(sides[0], da.from_array(spoilt, chunks=10_000))
+
+
+def test_an_estimator_fits_predicts_and_reports(sides):
+    rng = np.random.default_rng(1)
+    x_p, x_q = rng.normal(0.2, 1.0, (3_000, 2)), rng.normal(0.0, 1.0, (9_000, 2))
+    likelihood = pre.Gaussian([0.3, 0.0])
+    frames = [dd.from_pandas(pd.DataFrame(x, columns=["u", "v"]), npartitions=3) for x in (x_p, x_q)]
+    with dask.config.set(scheduler="threads"):
+        far = pre.PosteriorRatio(features="polynomial").fit(*frames, likelihood, likelihood)
+        near = pre.PosteriorRatio(features="polynomial").fit(x_p, x_q, likelihood, likelihood)
+        np.testing.assert_allclose(far.delta_, near.delta_, atol=1e-7)
+        np.testing.assert_allclose(far.covariance(), near.covariance(), rtol=1e-6)
+        new = x_p[:5]
+        for method in ("log_ratio", "log_ratio_interval"):
+            one, other = getattr(far, method)(new), getattr(near, method)(new)
+            if method == "log_ratio_interval":
+                one, other = one.lower, other.lower
+            np.testing.assert_allclose(one, other, atol=1e-6)
+        assert far.divergence_p_value() == pytest.approx(near.divergence_p_value(), rel=1e-5, abs=1e-12)
+        np.testing.assert_allclose(far.divergence_interval().upper, near.divergence_interval().upper, rtol=1e-6)
+        one, other = far.diagnostics(), near.diagnostics()
+        for name in ("ess_p", "ess_base", "ess_mu", "largest_p", "largest_mu", "condition"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-6)
+        np.testing.assert_allclose(one.balance_before, other.balance_before, atol=1e-9)
+        assert "u^2" in str(far.summary())
+        assert far.mu_.shape == (9_000,)
+        with pytest.raises(pre.DataError, match="'hc3' needs every row at once"):
+            far.covariance("hc3")
+        with pytest.raises(pre.DataError, match="landmarks first"):
+            pre.KLIEP(features="kernel", radius=0.1).fit(*frames)

@@ -399,3 +399,19 @@ def test_the_stored_coverage_has_a_command_that_runs():
     command = [sys.executable, "-W", "error", ROOT / "benchmarks" / "coverage.py", "--runs", "2"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert len(result.stdout.splitlines()) == len(stored())
+
+
+@pytest.mark.parametrize("shift", [0.0, 300.0])
+def test_sums_by_passes_are_the_sums_over_rows(monkeypatch, shift):
+    import pre_convex.influence as module
+
+    rng = np.random.default_rng(0)
+    x_p, x_q = rng.normal(0.3, 1.0, (300, 3)) + shift, rng.normal(0.0, 1.0, (500, 3)) + shift
+    lik = pre.Gaussian(np.full(3, 0.2 + shift), precision=0.7)
+    problem = pre.RatioProblem.from_samples(x_p, x_q, lik, lik)
+    delta = pre.solve(problem).delta
+    rows = module.influence(problem, delta, "centred")
+    monkeypatch.setattr(module, "MANY_NUMBERS", 0)
+    passes = module.influence(problem, delta, "centred")
+    for name in ("H", "score", "cross", "log_z", "divergence"):
+        np.testing.assert_allclose(getattr(passes, name), getattr(rows, name), rtol=1e-8, atol=1e-12)
