@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, local
 from typing import Any, TypeVar
 
 __all__ = ["in_threads", "one_thread_each"]
@@ -24,6 +24,7 @@ class _Team:
     def __init__(self) -> None:
         self.lock, self.inside, self.count = Lock(), 0, 1
         self.libraries: list[Any] | None = None
+        self.before: list[int] = []
         self.pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> ThreadPoolExecutor | None:
@@ -33,11 +34,12 @@ class _Team:
 
                 self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
             if self.inside == 0:
-                count = min((library.num_threads for library in self.libraries), default=1)
+                self.before = [library.num_threads for library in self.libraries]
+                count = max(self.before, default=1)  # a solver may come with a library that knows one thread only
                 if count != self.count:
                     self.count, self.pool = count, ThreadPoolExecutor(count) if count > 1 else None
                 if count > 1:
-                    self._allow(1)
+                    self._allow([1] * len(self.before))
             self.inside += 1
             return self.pool
 
@@ -45,15 +47,16 @@ class _Team:
         with self.lock:
             self.inside -= 1
             if self.inside == 0 and self.count > 1:
-                self._allow(self.count)
+                self._allow(self.before)
 
-    def _allow(self, count: int) -> None:
+    def _allow(self, counts: list[int]) -> None:
         assert self.libraries is not None  # __enter__ found them
-        for library in self.libraries:
+        for library, count in zip(self.libraries, counts, strict=True):
             library.set_num_threads(count)
 
 
 _team = _Team()
+_here = local()
 
 
 def _start_anew() -> None:
@@ -62,7 +65,7 @@ def _start_anew() -> None:
     held = _team if _team.inside else None
     _team = _Team()
     if held is not None and held.count > 1:
-        held._allow(held.count)
+        held._allow(held.before)
 
 
 if hasattr(os, "register_at_fork"):
@@ -77,8 +80,16 @@ def one_thread_each() -> Iterator[None]:
 
 
 def in_threads(work: Callable[[Any], Out], items: Sequence[Any]) -> list[Out]:
-    """``work`` of every item, in their order."""
-    if len(items) == 1:
-        return [work(items[0])]
+    """``work`` of every item, in their order; one after the other where a thread of the pool asks for it."""
+    if len(items) == 1 or getattr(_here, "working", False):
+        return [work(item) for item in items]
+
+    def visit(item: Any) -> Out:
+        _here.working = True
+        try:
+            return work(item)
+        finally:
+            _here.working = False
+
     with _team as pool:
-        return [work(item) for item in items] if pool is None else list(pool.map(work, items))
+        return [work(item) for item in items] if pool is None else list(pool.map(visit, items))

@@ -1,8 +1,15 @@
 """On Dask the answer is that of the rows in memory, on threads and on a cluster, also when a worker dies."""
 
+import contextlib
+import json
 import os
+import re
 import signal
+import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -124,8 +131,6 @@ class Slow:
     """The likelihood, so slow that the worker dies in the middle of the solve."""
 
     def __call__(self, x):
-        import time
-
         time.sleep(0.05)
         return LIKELIHOOD(x)
 
@@ -178,3 +183,30 @@ def test_an_estimator_fits_predicts_and_reports(sides):
             far.covariance("hc3")
         with pytest.raises(pre.DataError, match="landmarks first"):
             pre.KLIEP(features="kernel", radius=0.1).fit(*frames)
+
+
+def test_the_two_machine_run_of_the_docs(tmp_path):
+    page = (Path(__file__).parents[1] / "docs" / "scale.md").read_text(encoding="utf-8")
+    script = re.search(r"^```python\n(# far\.py\n.*?)^```$", page, re.M | re.S)[1]
+    (tmp_path / "far.py").write_text(script)
+    expected = re.search(r"it prints\n\n```text\n(.*?)```", page, re.S)[1]
+    command = [sys.executable, "-m", "dask"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    place = tmp_path / "scheduler.json"
+    options = ["--no-dashboard", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(place)]
+    with contextlib.ExitStack() as stack:
+
+        def start(*arguments):
+            process = stack.enter_context(subprocess.Popen([*command, *arguments], **quiet))
+            stack.callback(process.terminate)
+
+        start("scheduler", *options)
+        for _ in range(300):
+            if place.exists() and place.stat().st_size:
+                break
+            time.sleep(0.1)
+        address = json.loads(place.read_text())["address"]
+        for _ in range(2):
+            start("worker", address, "--nthreads", "1", "--no-dashboard")
+        run = subprocess.run([sys.executable, "far.py", address], cwd=tmp_path, capture_output=True, text=True)
+    assert run.stdout == expected, run.stderr

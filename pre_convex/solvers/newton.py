@@ -251,9 +251,9 @@ def newton(
     n = rows.shape[0]
     zero = penalty.start(k)
     delta = zero if start is None else start
-    few = None
-    if n * k > FEW_NUMBERS:
-        few = rows.subset(min(max(FIRST_FEWEST, FIRST_PER_FEATURE * k), FIRST_MOST))
+    first, few = min(max(FIRST_FEWEST, FIRST_PER_FEATURE * k), FIRST_MOST), None
+    if n * k > FEW_NUMBERS and n >= 4 * first:
+        few = rows.subset(first)
     descent = _Descent(few.weighted if few else rows, b, penalty)
     descent.verbose = verbose and few is None
     point = descent.at(delta)
