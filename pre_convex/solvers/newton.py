@@ -34,8 +34,9 @@ LONGEST_STEP = 4.0
 ITERATIONS = 200
 #: more rows than this are first tried with a lift on about half as many
 LIFTED = 2_000
-#: squared decrement below which gradients are enough and the curvature is kept up to date by secants
-NEAR = 0.5
+#: squared decrement below which gradients are enough and the curvature is kept up to date by secants, for few and for
+#: many features, where a covariance costs as much as a dozen gradients
+NEAR, NEAR_WIDE, WIDE = 0.5, 4.0, 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,7 @@ class _Descent:
         self.rows, self.target, self.penalty = rows, target, penalty
         self.curvature = curvature
         self.exact = curvature is None
+        self.near = NEAR if target.size < WIDE else NEAR_WIDE
         self.iterations = self.passes = 0
         self.decrement = np.inf
         self.verbose = False
@@ -89,7 +91,7 @@ class _Descent:
     def at(self, delta: Array) -> _Point:
         """A pass at δ, with the covariance where the last one may no longer do."""
         self.passes += 1
-        covariance = self.exact and self.decrement > NEAR
+        covariance = self.exact and self.decrement > self.near
         summary = tilt(self.rows, delta, covariance=covariance)
         pull = float(self.target @ delta)
         noise = 1e-14 * (1.0 + abs(pull) + abs(summary.log_z))
@@ -107,7 +109,7 @@ class _Descent:
             self.decrement = np.inf if d is None else self._decrement(point, d, gradient, H)
             if self.verbose:
                 print(f"pass {self.passes:3d}  value {point.value:+.12f}  decrement {self.decrement:.1e}")
-            if damping == 0.0 and self.decrement < NEAR and self._blind(gradient, H, d):
+            if damping == 0.0 and self.decrement < self.near and self._blind(gradient, H, d):
                 damping = 1e-6
                 continue
             if self.decrement <= aim or self.iterations >= limit or self._runs_away(point):
@@ -335,11 +337,14 @@ def _certify(
 ) -> Certificate:
     """Certificate by lifting on as many rows as the decrement calls for; if that fails, on all of the subset."""
     n, rows = problem.n_q, subset or problem.rows
-    needed = max(LIFTED // 2, int(min(3.0 * decrement * n / tol, n)))
+    needed = max(LIFTED // 2, 5 * problem.k, int(min(3.0 * decrement * n / tol, n)))
+    hopeless = decrement > max(0.1, 10.0 * tol)  # it ran away, and no lift will prove it
+    if hopeless:
+        needed = LIFTED
     if 2 * needed <= rows.shape[0]:
         some = rows.sample(needed)
         proof = certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=some)
-        if proof.proves(tol):
+        if hopeless or proof.proves(tol):
             return proof
     return certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=subset)
 
