@@ -149,7 +149,7 @@ def penalties(quick: bool) -> Iterator[Row]:
 
 def growth(quick: bool) -> Iterator[Row]:
     """Exponent of the time of a solve in the number of rows."""
-    sizes, k = ((10_000, 100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000)), 10
+    sizes, k = ((3_000, 30_000, 300_000) if quick else (100_000, 1_000_000, 10_000_000)), 10
     for kind, make in KINDS.items():
         b, F = make(sizes[-1], k)
         problems = [pre.RatioProblem(b, F[:n]) for n in sizes]
@@ -231,7 +231,7 @@ def small(quick: bool) -> Iterator[Row]:
 
 def large(quick: bool) -> Iterator[Row]:
     """Many rows against L-BFGS-B."""
-    n = 50_000 if quick else 1_000_000
+    n = 20_000 if quick else 1_000_000
     yield from both_threadings(partial(against_lbfgs, n, 20, ">= 2", faster=True))
 
 
@@ -282,7 +282,7 @@ def against_calibration(n: int, k: int, aim: str, extra: str = "") -> Iterator[R
 
 def calibration(quick: bool) -> Iterator[Row]:
     """Many rows against empirical_calibration."""
-    yield from against_calibration(50_000 if quick else 1_000_000, 20, ">= 30")
+    yield from against_calibration(20_000 if quick else 1_000_000, 20, ">= 30")
 
 
 def wide(quick: bool) -> Iterator[Row]:

@@ -152,8 +152,8 @@ class BlockRows(Rows):
         """Not in memory."""
         raise DataError("log_base: these rows are read block by block; problem.in_memory() reads them all")
 
-    def reduce(self, work: Callable[[Rows], Out], merge: Callable[[Out, Out], Out]) -> Out:
-        """``work`` of every piece, merged."""
+    def reduce(self, work: Callable[[Rows], Out], merge: Callable[[Out, Out], Out], cost: float = 1.0) -> Out:
+        """``work`` of every piece, merged, whatever it costs."""
         return self.pieces.run(partial(_work, recipe=self.recipe, work=work), merge)
 
     def take(self, index: Index | slice, log_share: Array | float = 0.0) -> Rows:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import add
+
 import numpy as np
 
 from .entropy import Array, exp, tilting_cost
 from .linear import least_squares, solve_psd, without_noise
-from .passes import Rows, Summary, support, tilt
+from .passes import WIDE, Rows, Summary, support, tilt
 
 __all__ = ["Lift", "LiftByPasses", "lift_at"]
 
@@ -18,10 +21,8 @@ class Lift:
         self.features, self.mu = rows.features, mu
         self.total = float(mu.sum()) or 1.0
         self.mean = (mu @ rows.features) / self.total
-        scatter = np.zeros((self.mean.size, self.mean.size))
-        for block, f in rows.blocks():
-            g = f - self.mean
-            scatter += (g * mu[block, None]).T @ g
+        work = partial(_scatter, mu=mu, mean=self.mean, start=rows.start)
+        scatter = rows.reduce(work, add, max(1.0, self.mean.size / WIDE))
         self.scatter = without_noise(scatter / self.total, self.mean) * self.total
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0) / self.total)
         self.varies = spread > 0.0
@@ -65,6 +66,16 @@ class Lift:
     def _by_factor(self, u: Array) -> Array:
         root = np.where(self.varies, self.features - self.mean, 0.0) * np.sqrt(self.mu)[:, None]
         return least_squares(root, u[:, None])[:, 0]
+
+
+def _scatter(rows: Rows, mu: Array, mean: Array, start: int) -> Array:
+    """Σ_j μ_j (F_j − m)(F_j − m)' of a part of the rows."""
+    total, own = np.zeros((mean.size, mean.size)), mu[rows.start - start :]
+    for block, f in rows.blocks(rows.long_block_rows):
+        g = f - mean
+        g *= np.sqrt(own[block, None])
+        total += g.T @ g
+    return total
 
 
 class LiftByPasses:

@@ -40,6 +40,10 @@ Out = TypeVar("Out")
 BLOCK_NUMBERS = 80_000
 #: numbers in one part, the work of one thread at a time; fixed, so that results do not depend on the number of threads
 PART_NUMBERS = 2_000_000
+#: rows for each feature of a part that is summed to a k by k matrix
+LONG = 30
+#: features from which on a covariance costs more for each number than a plain pass has to read and write
+WIDE = 20
 #: neighbouring rows that a subset takes together, because they share lines and pages of memory
 RUN = 8
 #: sums of weights within these bounds were formed without overflow, and without loss by underflow
@@ -108,10 +112,15 @@ class Rows:
         """Whether all base weights are known to be equal, since they are one number that is repeated."""
         return self.log_base.strides == (0,)
 
-    def reduce(self, work: Callable[[Rows], Out], merge: Callable[[Out, Out], Out]) -> Out:
-        """``work`` of every part of the rows, merged; the parts of many rows are visited in threads."""
+    def reduce(self, work: Callable[[Rows], Out], merge: Callable[[Out, Out], Out], cost: float = 1.0) -> Out:
+        """``work`` of every part of the rows, merged; the parts of many rows are visited in threads.
+
+        ``cost`` says how much there is to do for each number, in units of a plain pass. Where it is more than one,
+        the parts are so long that merging k by k matrices costs little beside it.
+        """
         n, k = self.shape
-        count = n * k // PART_NUMBERS
+        count = int(min(cost * n * k / PART_NUMBERS, n / (LONG * k) if cost > 1.0 else np.inf))
+        count -= count % 2  # even, so that two threads have the same to do
         if count < 2:
             return work(self)
         edges = np.linspace(0, n, count + 1).astype(np.intp)
@@ -125,10 +134,19 @@ class Rows:
             start=self.start + int(first),
         )
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
+    @property
+    def block_rows(self) -> int:
+        """Rows of one block."""
+        return min(max(256, BLOCK_NUMBERS // max(self.shape[1], 1)), max(self.shape[0], 1))
+
+    @property
+    def long_block_rows(self) -> int:
+        """Rows of one block where each adds a k by k matrix to a sum, so that there are few of them."""
+        return min(max(self.block_rows, 4 * self.shape[1]), max(self.shape[0], 1))
+
+    def blocks(self, size: int = 0) -> Iterator[tuple[slice, Array]]:
         """Slices of rows and their features, relative to the origin."""
-        n, k = self.shape
-        size = max(256, BLOCK_NUMBERS // max(k, 1))
+        n, size = self.shape[0], size or self.block_rows
         for start in range(0, n, size):
             block = slice(start, min(start + size, n))
             f = self.features[block]
@@ -200,7 +218,7 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True, power: float = 1.
     work = partial(_without_covariance, delta=delta)
     if covariance or power != 1.0:
         work = partial(_with_covariance, delta=delta, covariance=covariance, power=power)
-    summary = rows.reduce(work, Summary.merge)
+    summary = rows.reduce(work, Summary.merge, max(1.0, delta.size / WIDE) if covariance else 1.0)
     if summary.covariance is None:
         return summary
     return replace(summary, covariance=without_noise(summary.covariance, summary.mean))
@@ -213,13 +231,14 @@ def _without_covariance(rows: Rows, delta: Array) -> Summary:
     by their maximum first. If their sum then leaves the range of numbers, all is done again with care.
     """
     total, mean, flat = 0.0, np.zeros(delta.size), rows.flat
+    room, ones = np.empty(rows.block_rows), np.ones(rows.block_rows)
     with np.errstate(over="ignore", invalid="ignore"):
         for block, f in rows.blocks():
-            z = f.dot(delta)
+            z = np.dot(f, delta, out=room[: len(f)])
             if not flat:
                 z += rows.log_base[block]
             exp_in_place(z)
-            total += float(z.sum())
+            total += float(z.dot(ones[: len(f)]))
             mean += z.dot(f)
     if not SMALL < total < LARGE:
         return _with_covariance(rows, delta, covariance=False)
@@ -232,7 +251,9 @@ def _with_covariance(rows: Rows, delta: Array, covariance: bool = True, power: f
     k = delta.size
     total, top = 0.0, -np.inf
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
-    for block, f in rows.blocks():
+    size = rows.long_block_rows if covariance else rows.block_rows
+    room = np.empty((size if covariance else 0, k), order="F" if rows.features.flags.fnc else "C")
+    for block, f in rows.blocks(size):
         z = f @ delta
         z += rows.log_base[block] if power == 1.0 else power * rows.log_base[block]
         peak, mass = exponentiate(z)
@@ -254,7 +275,7 @@ def _with_covariance(rows: Rows, delta: Array, covariance: bool = True, power: f
         share = mass / (total + mass)
         move = centre - mean
         if scatter is not None:
-            g = f - centre
+            g = np.subtract(f, centre, out=room[: len(f)])
             np.sqrt(z, out=z)
             g *= z[:, None]
             scatter += grow * (g.T @ g)

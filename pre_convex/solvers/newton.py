@@ -16,7 +16,7 @@ import numpy as np
 from ..coordinates import ColumnSpace, coordinates
 from ..entropy import Array, effective_sample_size, exp_of, log_of
 from ..errors import SolveError
-from ..linear import shrinkage, well_conditioned
+from ..linear import shrinkage, shrunk, well_conditioned
 from ..passes import Rows, Summary, logits, support, tilt
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Certificate, certificate
@@ -253,8 +253,8 @@ def newton(
     n = rows.shape[0]
     zero = penalty.start(k)
     delta = zero if start is None else start
-    first, few = min(max(FIRST_FEWEST, FIRST_PER_FEATURE * k), FIRST_MOST), None
-    if n * k > FEW_NUMBERS and n >= 4 * first:
+    first, few = min(max(FIRST_FEWEST, FIRST_PER_FEATURE * k), FIRST_MOST, n // 4), None
+    if n * k > FEW_NUMBERS and first >= max(1_000, 5 * k):
         few = rows.subset(first)
     descent = _Descent(few.weighted if few else rows, b, penalty)
     descent.verbose = verbose and few is None
@@ -274,13 +274,13 @@ def newton(
         point = descent.at(delta)
     if np.any(delta) and not np.any(zero) and not point.value <= penalty.value(zero):
         point = descent.at(zero)  # ℓ(0) = 0: the start was worse than none
-    aim = tol**2 if subset is None else tol * subset.shape[0] / n
+    aim = tol**2 if descent.exact else 0.1 * tol if subset is None else tol * subset.shape[0] / n
     while True:
         point = descent.run(point, aim)
         proof = _certify(problem, point, penalty, subset, tol, descent.decrement)
-        if proof.proves(tol) or subset is None:
+        if proof.proves(tol) or descent.exact:
             break
-        if descent.decrement <= aim and aim > 1e-20:
+        if subset is not None and descent.decrement <= aim and aim > 1e-20:
             aim *= 1e-2
         else:  # the subset is a poor picture of all rows: go on with the curvature of every row
             subset, descent.exact, descent.decrement = None, True, np.inf
@@ -309,27 +309,33 @@ def _solve_subset(
 ) -> tuple[Array, Array | None, Rows | None]:
     """(δ, curvature, rows) of a subset S, started from a few rows, each solved no further than its sampling error.
 
-    Curvature and rows are ``None`` when S is no help, because its hull misses the target, which all rows may still
-    reach, or because it would be most of the rows.
+    The rows are ``None`` where S would be most of the rows; the few then have to do. The curvature is ``None`` too when
+    the hull of S misses the target, which all rows may still reach.
     """
     start, k = point.delta, point.delta.size
     n = rows.shape[0]
     found = few.run(point, aim=0.1 * k / few.rows.shape[0], limit=40)
-    share, inner = 1.0, _Descent(few.rows, b, penalty)
+    share, inner = 0.0, _Descent(few.rows, b, penalty)
     if few.decrement <= 1.0:
         share = effective_sample_size(logits(few.rows, found.delta)) / few.rows.shape[0]
         inner = _Descent(few.rows, b, penalty, few.curvature)
         start = found.delta
     safe = tol if rows.in_memory else 0.1 * tol  # one more pass over files costs more than many rows in memory
-    size = max(_size_of_subset(rows, share, safe), few.rows.shape[0])
+    size = max(_size_of_subset(rows, share or 1.0, safe), few.rows.shape[0])
     if size >= n:
-        return start, None, None
+        return start, None if few.curvature is None or share == 0.0 else _shrunk(few.curvature, few.rows, share), None
     subset = rows.subset(size)
     inner.rows = subset.weighted
     found = inner.run(inner.at(start), aim=0.1 * k / size, limit=40)
     if inner.decrement > 1.0:
         return point.delta, None, None
-    return found.delta, _covariance(_Descent(subset.weighted, b, penalty).at(found.delta)), subset.plain
+    curvature = _covariance(_Descent(subset.weighted, b, penalty).at(found.delta))
+    return found.delta, _shrunk(curvature, subset.plain, share or 1.0), subset.plain
+
+
+def _shrunk(curvature: Array, rows: Rows, share: float) -> Array:
+    """Curvature from some rows, of which a share is effective, without the noise of its correlations."""
+    return shrunk(curvature, share * rows.shape[0])
 
 
 def _certify(
