@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test setup lint format bench costs coverage clean
+.PHONY: demo test setup lint format bench bench-scale costs coverage clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -25,7 +25,11 @@ format: setup
 	$(BIN)/ruff format .
 
 bench: setup
-	$(BIN)/python benchmarks/newton.py $(ARGS)
+	$(BIN)/python benchmarks/scale.py --only passes penalties small large $(ARGS)
+
+bench-scale: setup
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group peers
+	$(BIN)/python benchmarks/scale.py $(ARGS)
 
 costs: setup
 	$(BIN)/python benchmarks/costs.py $(ARGS)
@@ -42,5 +46,5 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' \
-		--group tests --group lint --group benchmarks
+		--group tests --group lint
 	@touch $@

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 import numpy as np
-from newton import lbfgs, planted, ratio
+from scale import compare, isotropic, lbfgs
 from storing import quote, store
+from threadpoolctl import threadpool_limits
 
 import pre_convex as pre
 import pre_convex.solvers.newton as engine
@@ -30,8 +31,14 @@ def uncentred(rows: Rows, delta: np.ndarray) -> np.ndarray:
     return second / total - np.outer(mean, mean) / total**2
 
 
-def in_threads(pool: ThreadPoolExecutor, halves: list[Rows], delta: np.ndarray) -> None:
-    list(pool.map(lambda half: tilt(half, delta, covariance=False), halves))
+def ratio(task: Callable[[], object], unit: Callable[[], object], repeats: int) -> float:
+    taken, base = compare(task, unit, most=repeats)
+    return taken / base
+
+
+def alone(task: Callable[[], object]) -> None:
+    with threadpool_limits(1, "blas"):
+        task()
 
 
 def run(n: int, repeats: int) -> list[dict[str, object]]:
@@ -41,18 +48,21 @@ def run(n: int, repeats: int) -> list[dict[str, object]]:
         rows.append({"part": part, "ratio": round(value, 2), "unit": unit})
         print(f"{part:70s} {value:7.2f} {unit}", flush=True)
 
-    b, F = planted(n, 20)
+    b, F = isotropic(n, 20)
     problem = pre.RatioProblem(b, F)
     data, delta = problem.rows, pre.solve(problem).delta
     plain = lambda: tilt(data, delta, covariance=False)  # noqa: E731
-    record("a pass with covariance", ratio(lambda: tilt(data, delta), plain, repeats)[0], PASS)
+    record("a pass with covariance", ratio(lambda: tilt(data, delta), plain, repeats), PASS)
+    record("a pass with covariance, not centred by block", ratio(lambda: uncentred(data, delta), plain, repeats), PASS)
+    record("minimum and maximum of every column", ratio(lambda: (F.min(0), F.max(0)), plain, repeats), PASS)
+    record("a plain pass in one thread", ratio(lambda: alone(plain), plain, repeats), PASS)
+    narrow = pre.RatioProblem.from_blocks(None, F.astype(np.float32), target=b)
     record(
-        "a pass with covariance, not centred by block", ratio(lambda: uncentred(data, delta), plain, repeats)[0], PASS
+        "a plain pass over float32 numbers, each block turned into float64",
+        ratio(lambda: narrow.tilt(delta), plain, repeats),
+        PASS,
     )
-    record("minimum and maximum of every column", ratio(lambda: (F.min(0), F.max(0)), plain, repeats)[0], PASS)
-    halves = [Rows(F[: n // 2], data.log_base[: n // 2]), Rows(F[n // 2 :], data.log_base[n // 2 :])]
-    with ThreadPoolExecutor(2) as pool:
-        record("a plain pass in two threads", ratio(lambda: in_threads(pool, halves, delta), plain, repeats)[0], PASS)
+    record("RatioProblem(b, F): every number looked at", ratio(lambda: pre.RatioProblem(b, F), plain, repeats), PASS)
     secant = engine._secant
     for tol in (1e-9, 1e-12):
         for name, update in (("with", secant), ("without", lambda H, s, y: H)):
@@ -60,7 +70,7 @@ def run(n: int, repeats: int) -> list[dict[str, object]]:
             passes = engine.newton(problem, make_penalty(problem), tol=tol).passes
             record(f"full passes of a solve to {tol:g}, {name} secant updates", float(passes), "passes")
     engine._secant = secant
-    small = pre.RatioProblem(*planted(5_000, 10))
+    small = pre.RatioProblem(*isotropic(5_000, 10))
     at, fit = pre.solve(small).delta, lambda: pre.solve(small)
     some = small.rows.take(slice(None, None, 5))
     parts = {
@@ -70,7 +80,7 @@ def run(n: int, repeats: int) -> list[dict[str, object]]:
         "L-BFGS-B": lbfgs(small),
     }
     for name, part in parts.items():
-        record(f"n = 5,000, k = 10: {name}", ratio(part, fit, 20 * repeats)[0], "of a solve")
+        record(f"n = 5,000, k = 10: {name}", ratio(part, fit, 20 * repeats), "of a solve")
     return rows
 
 
