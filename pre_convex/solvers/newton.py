@@ -320,7 +320,8 @@ def _solve_subset(
         share = effective_sample_size(logits(few.rows, found.delta)) / few.rows.shape[0]
         inner = _Descent(few.rows, b, penalty, few.curvature)
         start = found.delta
-    safe = tol if rows.in_memory else 0.1 * tol  # one more pass over files costs more than many rows in memory
+    # some room, since another pass costs more than some rows of S; more of it over files
+    safe = (0.3 if rows.in_memory else 0.1) * tol
     size = max(_size_of_subset(rows, share or 1.0, safe), few.rows.shape[0])
     if size >= n:
         return start, None if few.curvature is None or share == 0.0 else _shrunk(few.curvature, few.rows, share), None
