@@ -12,10 +12,10 @@ from scipy.special import ndtr
 from .arrays import frozen
 from .diagnostics import Diagnostics
 from .entropy import Array
-from .errors import DataError, MissingExtraError
 from .inference import Inference
 from .problem import RatioProblem
 from .solution import Solution
+from .tables import as_frame
 
 __all__ = ["Report", "make_report"]
 
@@ -107,14 +107,7 @@ class Report:
         """A data frame of pandas or polars, one row for each feature."""
         keys = KEYS[: self.values.shape[1]]
         data = {"feature": list(self.names), **{key: self.values[:, i] for i, key in enumerate(keys)}}
-        if backend not in ("pandas", "polars"):
-            raise DataError(f"backend: {backend!r} is not known; use 'pandas' or 'polars'")
-        try:
-            import importlib
-
-            return importlib.import_module(backend).DataFrame(data)
-        except ImportError:
-            raise MissingExtraError(backend) from None
+        return as_frame(data, backend)
 
 
 def make_report(

@@ -16,7 +16,7 @@ from .arrays import as_matrix, column_names, frozen
 from .entropy import Array
 from .errors import DataError, MissingExtraError
 
-__all__ = ["Table", "read_table"]
+__all__ = ["Table", "as_frame", "read_table"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,16 @@ class Table:
         if name not in self.columns:
             raise DataError(f"column: {name!r} is not among {', '.join(self.columns)}")
         return self.columns.index(name)
+
+
+def as_frame(data: dict[str, Any], backend: str) -> Any:
+    """A data frame of pandas or polars."""
+    if backend not in ("pandas", "polars"):
+        raise DataError(f"backend: {backend!r} is not known; use 'pandas' or 'polars'")
+    try:
+        return importlib.import_module(backend).DataFrame(data)
+    except ImportError:
+        raise MissingExtraError(backend) from None
 
 
 def read_table(path: str | Path) -> Table:

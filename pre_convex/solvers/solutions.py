@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..entropy import Array, Index, exp
-from ..errors import DataError, MissingExtraError
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status
+from ..tables import as_frame
 from .batch import Batch
 
 __all__ = ["Family", "Solutions"]
@@ -127,14 +127,7 @@ class Solutions:
             "ess_base": self.ess_base,
             **{name: self.delta[:, i] for i, name in enumerate(names)},
         }
-        if backend not in ("pandas", "polars"):
-            raise DataError(f"backend: {backend!r} is not known; use 'pandas' or 'polars'")
-        try:
-            import importlib
-
-            return importlib.import_module(backend).DataFrame(data)
-        except ImportError:
-            raise MissingExtraError(backend) from None
+        return as_frame(data, backend)
 
     def __repr__(self) -> str:
         counts = Counter(status.name for status in self.status)
