@@ -122,7 +122,9 @@ def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None, start: in
     return _finite(values, name, columns or column_names(x), start)
 
 
-def as_vector(x: Any, name: str, length: int | None = None, *, log_weights: bool | str = False) -> Array:
+def as_vector(
+    x: Any, name: str, length: int | None = None, *, log_weights: bool | str = False, start: int = 0
+) -> Array:
     """(n,) array of finite numbers; logarithms of weights may be −inf, but not all of them unless ``"any"``."""
     values = _numbers(x, name)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -138,7 +140,7 @@ def as_vector(x: Any, name: str, length: int | None = None, *, log_weights: bool
     bad = np.flatnonzero(~(values < np.inf))  # +inf and nan; −inf is a row of zero weight
     if bad.size:
         raise DataError(
-            f"{name}: row {bad[0]} is {values[bad[0]]} ({bad.size} such entries); "
+            f"{name}: row {start + bad[0]} is {values[bad[0]]} ({bad.size} such entries); "
             "a log-likelihood is a finite number, or -inf for a row that cannot occur"
         )
     if log_weights != "any" and not np.any(values > -np.inf):

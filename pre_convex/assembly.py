@@ -17,7 +17,7 @@ from .features import Concatenation, FeatureMap, make_features
 from .kernels import Kernel
 from .passes import Rows
 from .progress import bar
-from .sources import ParquetSource, Source, open_source
+from .sources import ArraySource, OneColumn, ParquetSource, Source, open_source
 
 __all__ = ["assemble", "watched"]
 
@@ -45,6 +45,8 @@ def assemble(
             raise DataError("x_p: is None; pass samples of the p side, or a target")
         pieces_p, recipe_p, n_p = _side(x_p, log_lik_p, f, dask, "x_p")
         columns = _common(recipe_p.columns, recipe_q.columns)
+        if recipe_q.columns not in (columns, _made_up(len(columns))):  # the same columns in another order
+            pieces_q, recipe_q, n_q = _side(x_q, log_lik_q, f, dask, "x_q", columns)
         with watched(pieces_p, verbose, "target"):
             side_p, target = with_mean(pieces_p, recipe_p, n_p)
     with watched(pieces_q, verbose, "survey"):
@@ -62,12 +64,12 @@ def _common(columns_p: tuple[str, ...], columns_q: tuple[str, ...]) -> tuple[str
     """Names of the columns that both sides have, where one of them may only have made-up names."""
     made_up = _made_up(len(columns_p))
     if len(columns_p) != len(columns_q):
-        raise DataError(f"x_q: has {len(columns_q)} columns, x_p has {len(columns_p)}")
+        names = f" ({', '.join(columns_q)})" if columns_q != _made_up(len(columns_q)) else ""
+        raise DataError(f"x_q: has {len(columns_q)} columns{names}, x_p has {len(columns_p)}")
     if columns_p != columns_q and made_up not in (columns_p, columns_q):
         odd = set(columns_p) ^ set(columns_q)
-        raise DataError(
-            f"x_q: its columns differ from those of x_p in {', '.join(sorted(odd)) if odd else 'their order'}"
-        )
+        if odd:
+            raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(sorted(odd))}")
     return columns_q if columns_p == made_up else columns_p
 
 
@@ -76,12 +78,17 @@ def _made_up(width: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(width))
 
 
-def _side(x: Any, log_lik: Any, f: FeatureMap, dask: bool, name: str) -> tuple[Pieces, Recipe, int]:
-    """Pieces of one side, and how rows are made of them."""
+def _side(
+    x: Any, log_lik: Any, f: FeatureMap, dask: bool, name: str, order: tuple[str, ...] | None = None
+) -> tuple[Pieces, Recipe, int]:
+    """Pieces of one side, and how rows are made of them; ``order`` puts named columns in another order."""
     likelihood = log_lik if callable(log_lik) else None
     stored = None if callable(log_lik) else log_lik
     if is_dask(x):
         columns = column_names(x)
+        if order is not None and columns is not None:
+            x = x[[*order, *(c for c in columns if c not in order)]]
+            columns = column_names(x)
         if isinstance(stored, str):
             x, stored, columns = _column_apart(x, stored, columns, name)
         elif isinstance(stored, Path):
@@ -93,6 +100,10 @@ def _side(x: Any, log_lik: Any, f: FeatureMap, dask: bool, name: str) -> tuple[P
         base = None if stored is None else _base(source, stored, name)
         if isinstance(stored, str) and isinstance(source, ParquetSource) and stored in source.columns:
             source = source.only(tuple(c for c in source.columns if c != stored))
+        if order is not None:
+            source = _reordered(source, order)
+        if len(source.shape) == 1:
+            source = OneColumn(source)
         if len(source.shape) != 2:
             raise DataError(f"{name}: has {len(source.shape)} dimensions; pass one row for each sample, shape (n, d)")
         if base is not None and base.shape[0] != source.shape[0]:
@@ -107,11 +118,25 @@ def _side(x: Any, log_lik: Any, f: FeatureMap, dask: bool, name: str) -> tuple[P
 
 def _base(source: Source, stored: Any, name: str) -> Source:
     """Stored log-likelihoods: a column of the same file, or a source of their own."""
-    if isinstance(stored, str) and isinstance(source, ParquetSource):
-        if stored not in source.columns:
-            raise DataError(f"log_lik of {name}: {stored!r} is not among the columns {', '.join(source.columns)}")
+    if isinstance(stored, str) and isinstance(source, ParquetSource) and stored in source.columns:
         return source.only((stored,))
+    if isinstance(stored, str) and not Path(stored).exists():
+        among = (
+            f"among the columns {', '.join(source.columns)}"
+            if source.columns
+            else "a column: the samples have no names"
+        )
+        raise DataError(f"log_lik of {name}: {stored!r} is no file, and not {among}")
     return open_source(stored, f"log_lik of {name}")
+
+
+def _reordered(source: Source, order: tuple[str, ...]) -> Source:
+    """The same source with its columns in another order."""
+    if isinstance(source, ParquetSource):
+        return source.only(order)
+    if isinstance(source, ArraySource) and source.columns is not None:
+        return ArraySource(source.array[:, [source.columns.index(c) for c in order]], order)
+    raise DataError("x_q: its columns stand in another order than those of x_p")
 
 
 def _column_apart(x: Any, column: str, columns: tuple[str, ...] | None, name: str) -> tuple[Any, Any, Any]:

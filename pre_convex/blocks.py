@@ -83,6 +83,7 @@ class Recipe:
     flat: bool
     likelihood: Callable[[Array], Any] | None = None
     rows: int = 1
+    width: int = 0
     log_total: float = 0.0
     origin: Array | None = None
     coordinates: tuple[Array, Array] | None = None
@@ -93,6 +94,8 @@ class Recipe:
         if not self.checked:
             x = as_matrix(x, self.name, self.columns, start)
         F = np.ascontiguousarray(self.features(x), dtype=float)
+        if self.width and F.shape[1:] != (self.width,):
+            raise DataError(f"features: returned {F.shape[1:]} columns for a block where {self.width} were before")
         if not self.checked:
             F = as_matrix(F, f"features({self.name})", None, start)
             if len(F) != len(x):
@@ -108,7 +111,7 @@ class Recipe:
         if self.likelihood is not None:
             a = self.likelihood(x)
         if not self.checked:
-            a = as_vector(a, f"log_lik of {self.name}", len(x), log_weights="any")
+            a = as_vector(a, f"log_lik of {self.name}", len(x), log_weights="any", start=start)
         return Rows(F, np.asarray(a, dtype=float).reshape(-1) - self.log_total, origin, start)
 
 
@@ -230,7 +233,8 @@ def _look(rows: Rows, size: float, total: int, uneven: bool) -> _Survey:
     chance = _chance(base, size, total) if uneven else min(1.0, size / total)
     index = np.flatnonzero(rng.random(n) < chance)
     sample = [(np.array(rows.features[index]), base[index])]
-    return _Survey(n, log_sum_exp(base), log_sum_exp(2.0 * base), sample)
+    with np.errstate(over="ignore"):
+        return _Survey(n, log_sum_exp(base), log_sum_exp(2.0 * base), sample)
 
 
 def _chance(log_base: Array, size: float, total: int) -> Array:
@@ -240,8 +244,8 @@ def _chance(log_base: Array, size: float, total: int) -> Array:
 
 def with_mean(pieces: Pieces, recipe: Recipe, rows: int) -> tuple[BlockRows, Array]:
     """Rows and the weighted mean of their features, in one pass that also checks them."""
-    width = recipe(0, *_first(pieces)).shape[1]
-    recipe = replace(recipe, rows=rows)
+    width = _width(pieces, recipe)
+    recipe = replace(recipe, rows=rows, width=width)
     nothing = Subset(Rows(np.zeros((0, width)), np.zeros(0)), 0.0)
     side = BlockRows(pieces, recipe, width, nothing)
     summary = tilt(side, np.zeros(width), covariance=False)
@@ -257,15 +261,15 @@ def _no_weight(recipe: Recipe) -> str:
 
 def surveyed(pieces: Pieces, recipe: Recipe, rows: int, origin: Callable[[Array], Array | None]) -> BlockRows:
     """Rows after the pass that checks them, normalises their weights and draws the sample; two passes if uneven."""
-    width = recipe(0, *_first(pieces)).shape[1]
+    width = _width(pieces, recipe)
     size = max(float(KEPT_ROWS), KEPT_NUMBERS / width)
-    recipe = replace(recipe, rows=rows)
+    recipe = replace(recipe, rows=rows, width=width)
     look = partial(_look, size=size, total=rows, uneven=False)
     survey: _Survey = pieces.run(partial(_work, recipe=recipe, work=look), _Survey.merge)
     if survey.log_total == -np.inf:
         raise DataError(_no_weight(recipe))
     recipe = replace(recipe, checked=True, log_total=0.0 if recipe.flat else survey.log_total)
-    uneven = not recipe.flat and 2.0 * survey.log_total - survey.log_squares < log_of(0.25 * rows)
+    uneven = not recipe.flat and not 2.0 * survey.log_total - survey.log_squares >= log_of(0.25 * rows)
     if uneven:
         look = partial(_look, size=size, total=rows, uneven=True)
         survey = pieces.run(partial(_work, recipe=recipe, work=look), _Survey.merge)
@@ -281,15 +285,14 @@ def surveyed(pieces: Pieces, recipe: Recipe, rows: int, origin: Callable[[Array]
     return BlockRows(pieces, recipe, width, Subset(Rows(centred, base), log_share))
 
 
-def _first(pieces: Pieces) -> tuple[Array, Array | None]:
-    """What the first piece holds."""
-    found: tuple[Array, Array | None] = pieces.run(_itself, _keep_first, [0])
-    return found
+def _width(pieces: Pieces, recipe: Recipe) -> int:
+    """Number of features, from the first rows."""
+    work = partial(_columns, features=recipe.features, name=recipe.name, columns=recipe.columns)
+    width: int = pieces.run(work, max, [0])
+    return width
 
 
-def _itself(start: int, x: Array, a: Array | None) -> tuple[Array, Array | None]:
-    return x[:1000], None if a is None else a[:1000]
-
-
-def _keep_first(one: Any, other: Any) -> Any:
-    return one
+def _columns(
+    start: int, x: Array, a: Array | None, *, features: FeatureMap, name: str, columns: tuple[str, ...]
+) -> int:
+    return int(as_matrix(features(as_matrix(x[:1000], name, columns)), f"features({name})").shape[1])

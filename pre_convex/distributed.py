@@ -7,6 +7,7 @@ work: threads, or the cluster of the client that was made last.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import reduce
 from typing import Any, TypeVar
@@ -46,10 +47,11 @@ class DaskPieces:
             if base.shape[0] != x.shape[0]:
                 raise DataError(f"log_lik: has {base.shape[0]} entries where {x.shape[0]} are needed, one for each row")
             self._base = base.rechunk((x.chunks[0],)).to_delayed().ravel().tolist()
-        starts = [0]
-        for rows in x.chunks[0]:
-            starts.append(starts[-1] + int(rows))
-        self.starts = starts[:-1]
+        sizes = [int(rows) for rows in x.chunks[0]]
+        starts = [0, *itertools.accumulate(sizes)]
+        some = [i for i, size in enumerate(sizes) if size]  # a filter leaves chunks without rows
+        self.starts = [starts[i] for i in some]
+        self._x, self._base = [self._x[i] for i in some], [self._base[i] for i in some]
         self.watch: Callable[[int], Callable[[], None]] | None = None
 
     def run(self, task: Task[Out], merge: Callable[[Out, Out], Out], where: list[int] | None = None) -> Out:

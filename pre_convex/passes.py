@@ -171,9 +171,10 @@ class Rows:
         n = self.shape[0]
         rng = np.random.default_rng(0)
         if self.flat or effective_sample_size(self.log_base[:: max(1, n // 20_000)]) > 0.25 * min(n, 20_000):
-            runs = -(-size // RUN)
-            edges = np.linspace(0, n - RUN, runs + 1).astype(np.intp)
-            first = edges[:-1] + (rng.random(runs) * np.diff(edges)).astype(np.intp)
+            runs = max(1, min(size, n) // RUN)
+            edges = np.linspace(0, n, runs + 1).astype(np.intp)
+            # no run leaves its stretch: a row that came twice would count twice in a certificate
+            first = edges[:-1] + (rng.random(runs) * (np.diff(edges) - RUN + 1)).astype(np.intp)
             index = (first[:, None] + np.arange(RUN)).ravel()
             return Subset(self.take(index), log_of(n / index.size))
         chance = np.minimum(1.0, size * (0.5 / n + 0.5 * exp(self.log_base)))

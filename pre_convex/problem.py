@@ -243,7 +243,7 @@ class RatioProblem:
         RatioProblem(n_q=80, k=4, radius=0, norm=2, in 1 block)
         """
         return BlockedProblem.of(
-            *assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose, _origin), radius, norm
+            *assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose, _looked_at), radius, norm
         )
 
     def in_memory(self) -> RatioProblem:
@@ -411,6 +411,12 @@ def _check_size(F: Array) -> None:
     large = not square_sum(F) <= 1e200 and max(float(F.max()), -float(F.min())) > 1e100
     if large or tiny.size:
         raise DataError("features_q: has numbers beyond 1e100 or a column below 1e-100; rescale the columns")
+
+
+def _looked_at(F: Array) -> Array | None:
+    """The origin of rows of which this is a sample, after a look at their size."""
+    _check_size(F)
+    return _origin(F)
 
 
 def _origin(F: Array) -> Array | None:

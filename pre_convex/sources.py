@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import mmap
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,16 @@ from .arrays import as_matrix, as_vector, column_names
 from .entropy import Array
 from .errors import DataError, MissingExtraError
 
-__all__ = ["ArraySource", "FileSource", "FunctionSource", "ParquetSource", "Source", "open_source"]
+__all__ = [
+    "ArraySource",
+    "FileSource",
+    "FunctionSource",
+    "JoinedSource",
+    "OneColumn",
+    "ParquetSource",
+    "Source",
+    "open_source",
+]
 
 
 class Source(Protocol):
@@ -122,17 +132,23 @@ class ParquetSource:
         """(first row, end, file, number of the group) of every row group."""
         groups, row = [], 0
         for path in self.files:
-            about = _parquet(path).metadata
-            for i in range(about.num_row_groups):
-                rows = about.row_group(i).num_rows
-                groups.append((row, row + rows, path, i))
-                row += rows
+            file = _parquet(path)
+            missing = set(self.columns) - set(file.schema_arrow.names)
+            if missing:
+                raise DataError(f"{path}: lacks the columns {', '.join(sorted(missing))} of {self.files[0]}")
+            for i in range(file.metadata.num_row_groups):
+                rows = file.metadata.row_group(i).num_rows
+                if rows:
+                    groups.append((row, row + rows, path, i))
+                    row += rows
         return groups
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return self.wanted or tuple(_parquet(self.files[0]).schema_arrow.names)
+        """Names of the columns, without those that pandas and Dask stored as an index."""
+        schema = _parquet(self.files[0]).schema_arrow
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        return self.wanted or tuple(name for name in schema.names if name not in index)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -182,13 +198,93 @@ class FunctionSource:
 
     def read(self, start: int, stop: int) -> Array:
         """What the function of the stretch returns."""
-        ends = np.cumsum(self.lengths)
-        i = int(np.searchsorted(ends, start, side="right"))
-        block = as_matrix(self.functions[i](), f"block {i}")
-        if block.shape != (self.lengths[i], self.width):
-            raise DataError(f"block {i}: had shape {(self.lengths[i], self.width)} before and has {block.shape} now")
-        first = int(ends[i]) - self.lengths[i]
-        return block[start - first : stop - first]
+        parts, ends = [], np.cumsum(self.lengths)
+        for i, (end, length) in enumerate(zip(ends.tolist(), self.lengths, strict=True)):
+            first = end - length
+            if first < stop and end > start:
+                block = as_matrix(self.functions[i](), f"block {i}")
+                if block.shape != (length, self.width):
+                    raise DataError(f"block {i}: had shape {(length, self.width)} before and has {block.shape} now")
+                parts.append(block[max(start - first, 0) : stop - first])
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedSource:
+    """Several sources, one after the other."""
+
+    sources: tuple[Source, ...]
+    columns: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, sources: list[Source], name: str) -> JoinedSource:
+        """Sources of the same width and names."""
+        if len({(source.shape[1:], source.columns) for source in sources}) > 1:
+            raise DataError(f"{name}: its files differ in their columns")
+        return cls(tuple(sources), sources[0].columns)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, columns)."""
+        return sum(source.shape[0] for source in self.sources), *self.sources[0].shape[1:]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *itertools.accumulate(source.shape[0] for source in self.sources)]
+
+    def edges(self, step: int) -> list[int]:
+        """Those of every source."""
+        parts = zip(self._starts, self.sources, strict=False)
+        return [start + edge for start, source in parts for edge in source.edges(step)[:-1]] + [self._starts[-1]]
+
+    def read(self, start: int, stop: int) -> Array:
+        """What the sources of the stretch hold of it."""
+        parts = []
+        for first, source in zip(self._starts, self.sources, strict=False):
+            low, high = max(start - first, 0), min(stop - first, source.shape[0])
+            if low < high:
+                parts.append(source.read(low, high))
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class OneColumn:
+    """A source of single numbers as one of rows with one column."""
+
+    source: Source
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, 1)."""
+        return self.source.shape[0], 1
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Its name, if it has one."""
+        return self.source.columns
+
+    def edges(self, step: int) -> list[int]:
+        """Those of the numbers."""
+        return self.source.edges(step)
+
+    def read(self, start: int, stop: int) -> Array:
+        """The numbers, one in each row."""
+        return self.source.read(start, stop)[:, None]
+
+
+def _functions(x: Sequence[Callable[[], Any]], name: str) -> FunctionSource:
+    """Blocks made by functions; those that make no rows are left out."""
+    kept = []
+    for i, block in enumerate(x):
+        made = block()
+        if np.ndim(made) and np.shape(made)[0] == 0:
+            continue
+        kept.append((block, as_matrix(made, f"{name}: block {i}").shape))
+    if not kept:
+        raise DataError(f"{name}: its functions make no rows")
+    if len({width for _, (_, width) in kept}) > 1:
+        raise DataError(f"{name}: its blocks differ in their number of columns")
+    return FunctionSource(tuple(b for b, _ in kept), tuple(rows for _, (rows, _) in kept), kept[0][1][1])
 
 
 def open_source(x: Any, name: str) -> Source:
@@ -200,13 +296,14 @@ def open_source(x: Any, name: str) -> Source:
     if isinstance(x, str | Path):
         return _open_path(Path(x), name)
     mapped: Any = x.base if isinstance(x, np.memmap) and x.flags.c_contiguous and x.dtype.kind in "fiub" else None
-    if isinstance(mapped, mmap.mmap):  # the whole map, not a part of one, whose offset it would not know
+    if isinstance(mapped, mmap.mmap) and x.mode != "c":  # the whole map, as the file has it
         return FileSource.from_memmap(x)
+    if callable(x) and not hasattr(x, "shape"):
+        x = [x]
+    if isinstance(x, list | tuple) and len(x) and all(isinstance(path, str | Path) for path in x):
+        return JoinedSource.of([_open_path(Path(path), name) for path in x], name)
     if isinstance(x, Sequence) and len(x) and all(callable(block) for block in x):
-        shapes = [as_matrix(block(), f"{name}: block {i}").shape for i, block in enumerate(x)]
-        if len({width for _, width in shapes}) > 1:
-            raise DataError(f"{name}: its blocks differ in their number of columns")
-        return FunctionSource(tuple(x), tuple(rows for rows, _ in shapes), shapes[0][1])
+        return _functions(x, name)
     if hasattr(x, "shape") and hasattr(x, "__getitem__") and hasattr(x, "dtype") and not hasattr(x, "to_frame"):
         if np.dtype(x.dtype).kind not in "fiub":
             raise DataError(f"{name}: holds dtype {x.dtype}; pass real numbers")
@@ -231,14 +328,22 @@ def _open_path(path: Path, name: str) -> Source:
             import zarr
         except ImportError:
             raise MissingExtraError("zarr", "files") from None
-        return ArraySource(zarr.open_array(str(path), mode="r"))
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        try:
+            return ArraySource(zarr.open_array(str(path), mode="r"))
+        except Exception as error:  # zarr has types of its own for what it finds instead
+            raise DataError(f"{name}: {path} is not a Zarr array ({str(error).splitlines()[0]})") from error
+    files = sorted(path.glob("*.parquet"), key=_natural) if path.is_dir() else [path]
     if not files or any(file.suffix != ".parquet" for file in files):
         raise DataError(f"{name}: {path} is none of .npy, .parquet, .zarr, or a folder of .parquet files")
     source = ParquetSource(tuple(str(file) for file in files))
     if source.shape[0] == 0:
         raise DataError(f"{name}: {path} has no rows")
     return source
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Key that puts part.2 before part.10."""
+    return [(int(word), "") if word.isdigit() else (-1, word) for word in re.split(r"(\d+)", path.name)]
 
 
 def _parquet(path: str) -> Any:
@@ -255,10 +360,12 @@ def _parquet(path: str) -> Any:
 
 def as_numbers(table: Any, path: str) -> Array:
     """Columns of an Arrow table side by side."""
+    from pyarrow import types
+
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        try:
-            columns.append(np.asarray(column.to_numpy(), dtype=float))
-        except (TypeError, ValueError):
-            raise DataError(f"{path}: column {name!r} has type {column.type}; encode it as numbers") from None
+        if not any(is_kind(column.type) for is_kind in kinds):
+            raise DataError(f"{path}: column {name!r} has type {column.type}; encode it as numbers, or leave it out")
+        columns.append(np.asarray(column.to_numpy(), dtype=float))
     return np.column_stack(columns)

@@ -7,6 +7,7 @@ import sys
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import zarr
@@ -294,7 +295,7 @@ def test_what_is_wrong_with_a_file_is_said(sides, tmp_path):
     bad("row 1, column 'a' is nan", None, tmp_path / "hole.parquet", target=[0.0, 0.0])
     pl.DataFrame(x_q, schema=["u", "v", "w"]).write_parquet(tmp_path / "q.parquet")
     bad("differ from those of x_p in a, b, c, u, v, w", pl.DataFrame(x_p, schema=list("abc")), tmp_path / "q.parquet")
-    bad("'l' is not among the columns", x_p, tmp_path / "q.parquet", log_lik_q="l")
+    bad("'l' is no file, and not among the columns u, v, w", x_p, tmp_path / "q.parquet", log_lik_q="l")
     bad("does not exist", x_p, tmp_path / "nowhere.npy")
     (tmp_path / "empty").mkdir()
     bad("is none of", x_p, tmp_path / "empty")
@@ -355,3 +356,93 @@ def test_parquet_reads_only_the_groups_it_needs(sides, tmp_path):
     source = open_source(written("folder", sides[1], tmp_path), "x_q")
     assert isinstance(source, ParquetSource)
     np.testing.assert_array_equal(source.read(950, 1_450), sides[1][950:1_450])
+
+
+def test_a_single_column_a_list_of_files_and_a_single_function(sides, tmp_path):
+    x_p, x_q = sides
+    np.save(tmp_path / "one.npy", x_q[:, 0])
+    whole = pre.solve(pre.RatioProblem.from_samples(x_p[:, 0], x_q[:, 0]))
+    for q in (tmp_path / "one.npy", x_q[:, 0], pl.Series("u", x_q[:, 0])):
+        one = pre.solve(pre.RatioProblem.from_blocks(x_p[:, 0], q))
+        np.testing.assert_allclose(one.delta, whole.delta, atol=1e-8)
+    np.save(tmp_path / "a.npy", x_q[:1234])
+    np.save(tmp_path / "b.npy", x_q[1234:])
+    problem = pre.RatioProblem.from_blocks(x_p, [tmp_path / "a.npy", str(tmp_path / "b.npy")])
+    whole = pre.RatioProblem.from_samples(x_p, x_q)
+    np.testing.assert_allclose(problem.log_mu(np.ones(3)), whole.log_mu(np.ones(3)), atol=1e-12)
+    assert pre.RatioProblem.from_blocks(x_p, lambda: x_q).n_q == N
+    # log-likelihoods made by functions whose blocks end elsewhere, and one that makes no rows
+    parts = [lambda: -x_q[:2000, :1], lambda: x_q[:0], lambda: -x_q[2000:, :1]]
+    np.save(tmp_path / "q.npy", x_q)
+    problem = pre.RatioProblem.from_blocks(x_p, tmp_path / "q.npy", None, parts)
+    whole = pre.RatioProblem.from_samples(x_p, x_q, None, -x_q[:, 0])
+    np.testing.assert_allclose(problem.log_mu(np.ones(3)), whole.log_mu(np.ones(3)), atol=1e-12)
+
+
+def test_parquet_of_pandas_and_dask(sides, tmp_path):
+    x_p, x_q = sides
+    frame = pd.DataFrame(x_q, columns=list("abc"))
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for i in range(12):  # part.10 is the eleventh, not the third; an index is no feature
+        frame[i * 250 : (i + 1) * 250].to_parquet(folder / f"part.{i}.parquet")
+    np.save(tmp_path / "a.npy", -(x_q[:, 0] ** 2))
+    problem = pre.RatioProblem.from_blocks(x_p, folder, None, str(tmp_path / "a.npy"))
+    whole = pre.RatioProblem.from_samples(x_p, x_q, None, -(x_q[:, 0] ** 2))
+    assert problem.feature_names == ("a", "b", "c")
+    np.testing.assert_allclose(problem.log_mu(np.ones(3)), whole.log_mu(np.ones(3)), atol=1e-12)
+    frame.sample(frac=1.0, random_state=0).to_parquet(tmp_path / "shuffled.parquet")
+    assert pre.RatioProblem.from_blocks(x_p, tmp_path / "shuffled.parquet").k == 3
+    frame[["c", "a", "b"]].to_parquet(tmp_path / "order.parquet")
+    named, along = pl.DataFrame(x_p, schema=list("abc")), np.arange(3.0)
+    for q in (tmp_path / "order.parquet", frame[["c", "a", "b"]]):
+        problem = pre.RatioProblem.from_blocks(named, q)
+        assert problem.feature_names == ("a", "b", "c")
+        whole = pre.RatioProblem.from_samples(x_p, x_q)
+        np.testing.assert_allclose(problem.gradient(along), whole.gradient(along), atol=1e-12)
+    frame.assign(zip="01234").to_parquet(tmp_path / "text.parquet")
+    with pytest.raises(pre.DataError, match="column 'zip' has type"):
+        pre.RatioProblem.from_blocks(None, tmp_path / "text.parquet", target=np.zeros(4))
+    frame[["a"]].to_parquet(folder / "part.12.parquet")
+    with pytest.raises(pre.DataError, match=r"part.12.parquet: lacks the columns b, c"):
+        pre.RatioProblem.from_blocks(x_p, folder)
+
+
+def test_more_that_is_wrong_is_said(sides, tmp_path):
+    x_p, x_q = sides
+    zarr.create_group(str(tmp_path / "group.zarr"))
+    with pytest.raises(pre.DataError, match="is not a Zarr array"):
+        pre.RatioProblem.from_blocks(x_p, tmp_path / "group.zarr")
+    with pytest.raises(pre.DataError, match="columns for a block where 2 were before"):
+        pre.RatioProblem.from_blocks(None, x_q, features=Narrowing(), target=[0.0, 0.0])
+    with pytest.raises(pre.DataError, match="below 1e-100"):
+        pre.RatioProblem.from_blocks(x_p, x_q * 1e-150)
+    base = np.zeros(N)
+    base[2_900] = np.nan
+    with pytest.raises(pre.DataError, match=r"row 2900 is nan"):
+        pre.RatioProblem.from_blocks(x_p, x_q, None, base)
+    np.save(tmp_path / "q.npy", x_q)
+    with pytest.raises(pre.DataError, match="'loglik' is no file"):
+        pre.RatioProblem.from_blocks(x_p, tmp_path / "q.npy", None, "loglik")
+
+
+class Narrowing:
+    """A feature map that returns fewer columns later on."""
+
+    calls = 0
+
+    def __call__(self, x):
+        self.calls += 1
+        return x[:, : 2 if self.calls < 4 else 1]
+
+    def names(self, columns):
+        return tuple(columns[:2])
+
+
+def test_a_memory_map_that_was_changed_in_memory_is_read_as_it_is(sides, tmp_path):
+    np.save(tmp_path / "q.npy", sides[1])
+    changed = np.load(tmp_path / "q.npy", mmap_mode="c")
+    changed[:, 0] *= 2.0
+    problem = pre.RatioProblem.from_blocks(sides[0], changed)
+    whole = pre.RatioProblem.from_samples(sides[0], np.array(changed))
+    np.testing.assert_allclose(problem.gradient(np.ones(3)), whole.gradient(np.ones(3)), atol=1e-12)

@@ -143,6 +143,15 @@ def test_pieces_follow_the_chunks(sides):
         DaskPieces(x, np.zeros(39_999))
 
 
+def test_chunks_without_rows_are_left_out(sides):
+    ordered, x_p = sides[1][np.argsort(sides[1][:, 0])], sides[0] + [1.0, 0.0, 0.0, 0.0]
+    x = da.from_array(ordered, chunks=(5_000, 4))
+    with dask.config.set(scheduler="threads"):
+        problem = pre.RatioProblem.from_samples(x_p, x[x[:, 0] > 0.5])
+        whole = pre.RatioProblem.from_samples(x_p, ordered[ordered[:, 0] > 0.5])
+        np.testing.assert_allclose(problem.gradient(np.ones(4)), whole.gradient(np.ones(4)), atol=1e-12)
+
+
 def test_what_cannot_be_done_is_said(sides):
     x = da.from_array(sides[1], chunks=10_000)
     with pytest.raises(pre.DataError, match="paired"):

@@ -322,3 +322,14 @@ def test_resamples_without_a_solution_are_nan():
         one = pre.solve(pre.RatioProblem(target, problem.features_q, log_base), check=False)
         assert np.isnan(delta).all() == (not one.status.ok)
     assert 0 < np.isnan(deltas[:, 0]).sum() < 40
+
+
+def test_a_problem_gives_its_weights_radius_and_norm():
+    rng = np.random.default_rng(0)
+    problem = pre.RatioProblem([0.2, 0.1], rng.normal(size=(300, 2)), rng.normal(size=300), radius=0.05, norm=1)
+    found = pre.solve_many(problem, [problem.target])
+    np.testing.assert_allclose(found.delta[0], pre.solve(problem).delta, atol=1e-6)
+    plain = pre.solve_many(problem, [problem.target], radius=0.0, norm=2)
+    np.testing.assert_allclose(plain.delta[0], pre.solve(problem.with_radius(0.0, 2)).delta, atol=1e-6)
+    with pytest.raises(pre.DataError, match="not a whole number"):
+        found[0:1]

@@ -6,6 +6,7 @@ import pytest
 from zoo import gaussian, planted
 
 import pre_convex as pre
+from pre_convex.passes import Rows
 from pre_convex.solvers.newton import newton
 from pre_convex.solvers.steps import make_penalty
 
@@ -143,3 +144,19 @@ def test_user_terms_on_many_rows():
 def test_constraints_that_contradict_each_other():
     with pytest.raises(pre.SolveError, match="infeasible"):
         pre.solve(planted()[0], constraints=lambda d: [d >= 1, d <= 0])
+
+
+@pytest.mark.parametrize(("n", "size"), [(13_966, 3_491), (400_001, 100_000), (5_000, 1_250), (2_017, 2_000)])
+def test_a_subset_has_no_row_twice(n, size):
+    rows = Rows(np.arange(float(n))[:, None], np.broadcast_to(-np.log(n), (n,)))
+    index = rows.subset(size).plain.features[:, 0]
+    assert len(np.unique(index)) == len(index)
+    assert len(index) > 0.9 * size
+
+
+def test_a_target_on_a_vertex_is_not_called_optimal_after_one_long_step():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(100_000, 12))
+    for i in range(4):
+        problem = pre.RatioProblem(F[np.argmax(F[:, i])], F)
+        assert pre.solve(problem, check=False).status is pre.Status.BOUNDARY

@@ -126,6 +126,7 @@ def pivots(H: Array) -> Array:
         p = A[:, j, j]
         alive &= p > 0.0
         found[alive, j] = p[alive]
+        A[~alive] = 0.0  # nothing follows, and nothing may overflow
         row = A[:, j, j + 1 :] / np.where(alive, p, 1.0)[:, None]
         A[:, j + 1 :, j + 1 :] -= row[:, :, None] * A[:, None, j, j + 1 :]
     return found

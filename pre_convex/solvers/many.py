@@ -18,6 +18,7 @@ from ..entropy import Array, Index, log
 from ..errors import DataError
 from ..problem import RatioProblem
 from ..solution import Status
+from ..threads import one_thread_each
 from .batch import Batch, Own, Survey, make_batch
 from .lockstep import Lockstep, Penalties, pivots, prove
 from .solutions import Family, Solutions
@@ -41,13 +42,14 @@ SHARP = 1e-4
 RUNS, RUN = 16, 128
 
 
+@one_thread_each()
 def solve_many(
     features_q: Any,
     targets: Any,
     log_bases: Any = None,
     *,
-    radius: Any = 0.0,
-    norm: float = 2,
+    radius: Any = None,
+    norm: float | None = None,
     tol: float = 1e-8,
     start: Any = None,
     verbose: bool = False,
@@ -59,7 +61,8 @@ def solve_many(
     Parameters
     ----------
     features_q : array of shape (n, k), data frame, or RatioProblem
-        F, one row for each q sample; of a problem its features are taken.
+        F, one row for each q sample. Of a problem its features are taken, and its base weights, radius and norm where
+        they are not given.
     targets : array of shape (W, k)
         One moment b to match for each problem.
     log_bases : array of shape (n,) or (W, n), or function, optional
@@ -67,9 +70,9 @@ def solve_many(
         weight. A function takes a slice of rows and returns their values for all problems, shape (rows, W); it is
         called in every pass, possibly by several threads at once, so that the whole never has to exist.
     radius : float or array of shape (W,)
-        R ≥ 0, the same for all problems or one for each.
+        R ≥ 0, the same for all problems or one for each; 0 when left out.
     norm : {2, inf, 1}
-        Norm of the moment constraint.
+        Norm of the moment constraint; 2 when left out.
     tol : float
         An answer counts as optimal when its certified gap is at most tol · (1 + |value|).
     start : array of shape (k,) or (W, k), optional
@@ -106,7 +109,11 @@ def _checked(
     """The arguments as arrays of matching shapes."""
     names: tuple[str, ...] = ()
     if isinstance(features_q, RatioProblem):
-        features_q, names = features_q.features_q, features_q.feature_names
+        problem, features_q, names = features_q, features_q.features_q, features_q.feature_names
+        log_bases = problem.log_base if log_bases is None and not problem.rows.flat else log_bases
+        radius = problem.radius if radius is None else radius
+        norm = problem.norm if norm is None else norm
+    radius, norm = 0.0 if radius is None else radius, 2 if norm is None else norm
     B = as_matrix(targets, "targets")
     k = as_matrix(features_q, "features_q", column_names(features_q)).shape[1]
     if B.shape[1] != k:

@@ -84,7 +84,7 @@ class _Descent:
         self.exact = curvature is None
         self.near = NEAR if target.size < WIDE else NEAR_WIDE
         self.iterations = self.passes = 0
-        self.decrement = np.inf
+        self.decrement, self.longest = np.inf, 0.0
         self.verbose = False
         self._spread: Array | None = None
 
@@ -127,6 +127,7 @@ class _Descent:
                     return point
                 continue
             self.iterations += 1
+            self.longest = max(self.longest, self.decrement)
             damping = 0.0 if damping < 1e-7 else damping / 100.0
             last = self.decrement
             # where values only differ by round-off, a step has to shrink the decrement to count
@@ -176,7 +177,7 @@ class _Descent:
         if d is None or not isinstance(self.penalty, NoPenalty):
             return False
         left = np.abs(gradient + H @ d)
-        if np.all(left <= 1e-8 * np.abs(gradient) + 1e-7 * np.sqrt(H.diagonal())):
+        if np.all(left <= 1e-8 * np.abs(gradient) + 1e-7 * np.sqrt(np.maximum(H.diagonal(), 0.0))):
             return False
         return bool(np.any(left > 1e-6 * np.sqrt(self._variances())))
 
@@ -290,11 +291,14 @@ def newton(
         again = _certify(problem, shorter, penalty, subset, tol, descent.decrement)
         if again.proves(tol) and np.linalg.norm(shorter.delta) < np.linalg.norm(point.delta):
             point, proof = shorter, again
-    collapsed = False
-    if isinstance(penalty, NoPenalty) and descent.curvature is not None:
+    collapsed, curvature = False, descent.curvature
+    if few is not None and not descent.exact and descent.longest > NEAR:
+        # after a long step the curvature that was carried along may not show that the weights collapsed
+        curvature = _covariance(_Descent(subset or few.plain, b, penalty).at(point.delta))
+    if isinstance(penalty, NoPenalty) and curvature is not None:
         if start is not None:
             base = _covariance(_Descent(few.weighted if few else rows, b, penalty).at(np.zeros(k)))
-        collapsed = shrinkage(descent.curvature, base) <= max(1e4 * descent.decrement, 1e-14)
+        collapsed = shrinkage(curvature, base) <= max(1e4 * descent.decrement, 1e-14)
     return Outcome(point.delta, proof, descent.iterations, descent.passes, null.shape[1], collapsed)
 
 

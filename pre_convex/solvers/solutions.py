@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..entropy import Array, Index, exp
+from ..errors import DataError
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status
 from ..tables import as_frame
@@ -91,7 +93,10 @@ class Solutions:
 
     def __getitem__(self, w: int) -> Solution:
         """The answer to one problem; its weights μ are computed when asked for."""
-        w = range(len(self))[w]
+        try:
+            w = range(len(self))[operator.index(w)]
+        except TypeError:
+            raise DataError(f"index: {w!r} is not a whole number; list(solutions)[i:j] has several") from None
         if w in self.alone:
             return self.alone[w]
         proof = Certificate(

@@ -192,11 +192,13 @@ def conclude(
     if proven and (user or problem.radius > 0.0 or not collapsed):
         return replace(solution, status=Status.OPTIMAL)
     status = solution.status
-    if user:  # the hull does not decide, but it tells why nothing was proven
-        hint = solution.delta if np.all(np.isfinite(solution.delta)) else None
-        return replace(solution, hull=minimal_radius(problem, hint=hint))
     hint = solution.delta if np.all(np.isfinite(solution.delta)) else None
-    hull = minimal_radius(problem, hint=hint)
+    try:
+        hull = minimal_radius(problem, hint=hint)
+    except SolveError as error:  # the distance could not be found, so it decides nothing
+        return replace(solution, claim=f"{solution.claim} {error}".strip())
+    if user:  # the hull does not decide, but it tells why nothing was proven
+        return replace(solution, hull=hull)
     slack = 1e-9 * max(hull.radius, problem.radius)
     if hull.lower > problem.radius:
         return replace(solution, status=Status.INFEASIBLE, hull=hull)
