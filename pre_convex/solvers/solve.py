@@ -196,7 +196,8 @@ def conclude(
     try:
         hull = minimal_radius(problem, hint=hint)
     except SolveError as error:  # the distance could not be found, so it decides nothing
-        return replace(solution, claim=f"{solution.claim} {error}".strip())
+        status = Status.OPTIMAL if proven else status
+        return replace(solution, status=status, claim=f"{solution.claim} {error}".strip())
     if user:  # the hull does not decide, but it tells why nothing was proven
         return replace(solution, hull=hull)
     slack = 1e-9 * max(hull.radius, problem.radius)
