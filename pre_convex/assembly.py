@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .arrays import as_vector, column_names
 from .blocks import BlockRows, LocalPieces, Pieces, Recipe, surveyed, with_mean
+from .checks import looked_at
 from .distributed import DaskPieces, FilesOnDask, as_dask_array, is_dask
 from .entropy import Array
 from .errors import DataError
@@ -31,7 +32,6 @@ def assemble(
     target: Any,
     dask: bool,
     verbose: bool,
-    origin: Callable[[Array], Array | None],
 ) -> tuple[Rows, Rows | None, Array, tuple[str, ...]]:
     """(rows of the q side, rows of the p side, target, names of the features)."""
     f = make_features(features)
@@ -50,7 +50,7 @@ def assemble(
         with watched(pieces_p, verbose, "target"):
             side_p, target = with_mean(pieces_p, recipe_p, n_p)
     with watched(pieces_q, verbose, "survey"):
-        rows = surveyed(pieces_q, recipe_q, n_q, origin)
+        rows = surveyed(pieces_q, recipe_q, n_q, looked_at)
     names, k = f.names(columns), rows.shape[1]
     target = as_vector(target, "target")
     if target.size != k:

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_matrix, as_scalar, as_vector, column_names, frozen, square_sum
+from .arrays import as_matrix, as_vector, column_names, frozen
 from .assembly import assemble
+from .checks import check_radius, check_size, origin_of
 from .distributed import is_dask
 from .entropy import Array, exp, log, log_normalise, log_sum_exp, negative_kl
 from .errors import DataError
@@ -81,7 +82,7 @@ class RatioProblem:
         names = tuple(str(c) for c in self.feature_names) or column_names(self.features_q)
         F = as_matrix(self.features_q, "features_q", names)
         n, k = F.shape
-        _check_size(F)
+        check_size(F)
         if names is None:
             names = tuple(f"f{i}" for i in range(k))
         if len(names) != k:
@@ -97,7 +98,7 @@ class RatioProblem:
             a = np.broadcast_to(-log(np.array(float(n))), (n,))  # one number, repeated: the passes know it is flat
         else:
             a = log_normalise(as_vector(given, "log_base", n, log_weights=True))
-        R = _check_radius(self.radius)
+        R = check_radius(self.radius)
         norm = get_norm(self.norm).order
         side_p: dict[str, Array | None] = {"features_p": None, "log_weights_p": None}
         if self.features_p is not None:
@@ -121,7 +122,9 @@ class RatioProblem:
             "radius": R,
             "norm": norm,
             "feature_names": names,
-            "rows": Rows(frozen(np.asfortranarray(F) if F.size <= SMALL and k <= NARROW else F), frozen(a), _origin(F)),
+            "rows": Rows(
+                frozen(np.asfortranarray(F) if F.size <= SMALL and k <= NARROW else F), frozen(a), origin_of(F)
+            ),
             **side_p,
         }
         for key, value in values.items():
@@ -243,7 +246,7 @@ class RatioProblem:
         RatioProblem(n_q=80, k=4, radius=0, norm=2, in 1 block)
         """
         return BlockedProblem.of(
-            *assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose, _looked_at), radius, norm
+            *assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose), radius, norm
         )
 
     def in_memory(self) -> RatioProblem:
@@ -253,7 +256,7 @@ class RatioProblem:
     def with_radius(self, radius: float, norm: float | None = None) -> RatioProblem:
         """The same data with another radius, and another norm if one is given."""
         other = copy(self)  # the data has been checked
-        object.__setattr__(other, "radius", _check_radius(radius))
+        object.__setattr__(other, "radius", check_radius(radius))
         object.__setattr__(other, "norm", self.norm if norm is None else get_norm(norm).order)
         return other
 
@@ -348,7 +351,7 @@ class BlockedProblem(RatioProblem):
             "_rows_p": rows_p,
             "target": frozen(as_vector(target, "target").copy()),
             "feature_names": names,
-            "radius": _check_radius(radius),
+            "radius": check_radius(radius),
             "norm": get_norm(norm).order,
         }
         for key, value in values.items():
@@ -394,33 +397,3 @@ class BlockedProblem(RatioProblem):
     def dual_value(self, mu: Any) -> float:
         """Σ −μ log μ + μ a, with one pass for the base weights."""
         return negative_kl(as_vector(mu, "mu", self.n_q), logits(self.rows, np.zeros(self.k)))
-
-
-def _check_radius(radius: Any) -> float:
-    """A radius that is a number and not negative."""
-    R = as_scalar(radius, "radius")
-    if R < 0.0:
-        raise DataError(f"radius: {R:g} is negative; 0 asks for exact moments, larger values relax them")
-    return R
-
-
-def _check_size(F: Array) -> None:
-    """Squares of the features must be numbers: no size beyond 1e100, none below 1e-100 throughout."""
-    sample = np.abs(F[:: max(1, len(F) // 1000)]).max(axis=0)
-    tiny = np.flatnonzero((sample > 0.0) & (sample < 1e-100))
-    large = not square_sum(F) <= 1e200 and max(float(F.max()), -float(F.min())) > 1e100
-    if large or tiny.size:
-        raise DataError("features_q: has numbers beyond 1e100 or a column below 1e-100; rescale the columns")
-
-
-def _looked_at(F: Array) -> Array | None:
-    """The origin of rows of which this is a sample, after a look at their size."""
-    _check_size(F)
-    return _origin(F)
-
-
-def _origin(F: Array) -> Array | None:
-    """Column means, where they dwarf the spread so that logits would lose digits; otherwise nothing."""
-    sample = F[:: max(1, len(F) // 1000)]
-    mean, spread = sample.mean(axis=0), np.ptp(sample, axis=0)
-    return frozen(mean) if np.any((np.abs(mean) > 100.0 * spread) & (spread > 0.0)) else None

@@ -16,7 +16,7 @@ LAYERS = [
     ["errors"],
     ["entropy"],
     ["arrays", "linear", "norms", "threads"],
-    ["files", "tables", "progress", "sources"],
+    ["checks", "files", "tables", "progress", "sources"],
     ["passes"],
     ["coordinates"],
     ["features", "likelihoods"],
