@@ -115,6 +115,7 @@ class RatioProblem:
                 raise DataError(f"paired: features_p has {len(F_p)} rows and features_q {n}")
         elif self.log_weights_p is not None or self.paired:
             raise DataError("features_p: is needed with log_weights_p and with paired")
+        by_columns = np.asfortranarray(F) if F.size <= SMALL and k <= NARROW else F
         values: dict[str, Any] = {
             "target": frozen(b.copy()),
             "features_q": frozen(F),
