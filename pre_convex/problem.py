@@ -123,9 +123,7 @@ class RatioProblem:
             "radius": R,
             "norm": norm,
             "feature_names": names,
-            "rows": Rows(
-                frozen(np.asfortranarray(F) if F.size <= SMALL and k <= NARROW else F), frozen(a), origin_of(F)
-            ),
+            "rows": Rows(frozen(by_columns), frozen(a), origin_of(F)),
             **side_p,
         }
         for key, value in values.items():
