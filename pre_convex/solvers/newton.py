@@ -37,6 +37,8 @@ LIFTED = 2_000
 #: squared decrement below which gradients are enough and the curvature is kept up to date by secants, for few and for
 #: many features, where a covariance costs as much as a dozen gradients
 NEAR, NEAR_WIDE, WIDE = 0.5, 4.0, 50
+#: share of the squared decrement that a step by gradients may leave before the covariance of all rows is asked for
+PATIENCE, PATIENCE_WIDE = 0.25, 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class _Descent:
         self.rows, self.target, self.penalty = rows, target, penalty
         self.curvature = curvature
         self.exact = curvature is None
-        self.near = NEAR if target.size < WIDE else NEAR_WIDE
+        self.near, self.patience = (NEAR, PATIENCE) if target.size < WIDE else (NEAR_WIDE, PATIENCE_WIDE)
         self.iterations = self.passes = 0
         self.decrement, self.longest = np.inf, 0.0
         self.verbose = False
@@ -114,7 +116,7 @@ class _Descent:
                 continue
             if self.decrement <= aim or self.iterations >= limit or self._runs_away(point):
                 return point
-            if self.decrement > 0.25 * last and (noisy or not fresh):
+            if self.decrement > self.patience * last and (noisy or not fresh):
                 if fresh or not self.exact:
                     return point
                 self.decrement = np.inf  # ask for the covariance of this point, once
