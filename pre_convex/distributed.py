@@ -30,6 +30,16 @@ def is_dask(x: Any) -> bool:
     return type(x).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(x, "__dask_graph__")
 
 
+def _dask() -> Any:
+    """Dask itself."""
+    try:
+        import dask
+        from dask import delayed  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("dask", "dask") from None
+    return dask
+
+
 class DaskPieces:
     """Row chunks of a Dask array or dataframe, with logarithms of weights that are chunked alike."""
 
@@ -56,9 +66,7 @@ class DaskPieces:
 
     def run(self, task: Task[Out], merge: Callable[[Out, Out], Out], where: list[int] | None = None) -> Out:
         """The task of every piece on its worker, merged there."""
-        from dask import delayed
-
-        visit = delayed(task, pure=False, traverse=False)
+        visit = _dask().delayed(task, pure=False, traverse=False)
         watch = self.watch if where is None else None
         where = list(range(len(self.starts))) if where is None else where
         return _tree([visit(self.starts[i], self._x[i], self._base[i]) for i in where], merge, watch)
@@ -72,9 +80,7 @@ class FilesOnDask(LocalPieces):
 
     def run(self, task: Task[Out], merge: Callable[[Out, Out], Out], where: list[int] | None = None) -> Out:
         """The task of every piece on some worker, which reads it."""
-        from dask import delayed
-
-        visit = delayed(read_and, pure=False, traverse=False)
+        visit = _dask().delayed(read_and, pure=False, traverse=False)
         watch = self.watch if where is None else None
         where = list(range(len(self.starts))) if where is None else where
         pieces = [visit(task, self.source, self.base, self.starts[i], self.stops[i]) for i in where]
@@ -83,10 +89,9 @@ class FilesOnDask(LocalPieces):
 
 def as_dask_array(x: Any, name: str) -> Any:
     """A Dask array of known lengths; those of a dataframe are counted."""
-    try:
-        import dask.array as da
-    except ImportError:
-        raise MissingExtraError("dask", "dask") from None
+    _dask()
+    import dask.array as da
+
     if isinstance(x, da.Array):
         if any(rows != rows for rows in x.chunks[0]):
             x = x.compute_chunk_sizes()
@@ -107,11 +112,9 @@ def _like(x: Any, base: Any) -> Any:
 
 def _tree(tasks: list[Any], merge: Callable[[Out, Out], Out], watch: Any) -> Out:
     """Merge neighbours until one is left, and compute it."""
-    import dask
-    from dask import delayed
-
+    dask = _dask()
     moved = watch(1) if watch else None
-    join = delayed(_merged, pure=False, traverse=True)
+    join = dask.delayed(_merged, pure=False, traverse=True)
     while len(tasks) > 1:
         tasks = [join(merge, tasks[i : i + FAN_IN]) for i in range(0, len(tasks), FAN_IN)]
     (found,) = dask.compute(tasks[0], optimize_graph=False)
