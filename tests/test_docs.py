@@ -80,12 +80,15 @@ def test_quoted_figures_are_the_stored_ones(page):
         assert any(line.startswith(figures(row)) for row in table("scale")), line
 
 
-def test_every_aim_is_in_the_readme():
+def test_every_aim_is_in_the_readme(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import scale
+
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     aims = [row for row in table("scale") if row["aim"]]
     assert len(aims) >= 25
     for row in aims:
-        if "one thread" not in row["work"] and "asked for" not in row["work"]:
+        if scale.headline(row):
             assert figures(row) in text
 
 
