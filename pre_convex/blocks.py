@@ -19,7 +19,7 @@ from .arrays import as_matrix, as_vector, square_sum
 from .entropy import Array, Index, exp, log, log_of, log_sum_exp
 from .errors import DataError
 from .features import FeatureMap
-from .passes import Rows, Subset, tilt
+from .passes import Rows, Subset, mixed_chance, tilt
 from .sources import Source
 from .threads import in_threads
 
@@ -212,14 +212,12 @@ def _pick(rows: Rows, index: Index) -> list[tuple[Array, Array]]:
 class _Survey:
     """What one pass finds out about all rows: sums of weights and of their squares, and a sample."""
 
-    rows: int
     log_total: float
     log_squares: float
     sample: list[tuple[Array, Array]]
 
     def merge(self, other: _Survey) -> _Survey:
         return _Survey(
-            self.rows + other.rows,
             log_sum_exp(np.array([self.log_total, other.log_total])),
             log_sum_exp(np.array([self.log_squares, other.log_squares])),
             self.sample + other.sample,
@@ -230,16 +228,11 @@ def _look(rows: Rows, size: float, total: int, uneven: bool) -> _Survey:
     """Survey of one piece; each row is drawn by itself, with a seed that depends on the piece only."""
     n, rng = rows.shape[0], np.random.default_rng([1 if uneven else 0, rows.start])
     base = np.array(rows.log_base)
-    chance = _chance(base, size, total) if uneven else min(1.0, size / total)
+    chance = mixed_chance(exp(base), size, total) if uneven else min(1.0, size / total)
     index = np.flatnonzero(rng.random(n) < chance)
     sample = [(np.array(rows.features[index]), base[index])]
     with np.errstate(over="ignore"):
-        return _Survey(n, log_sum_exp(base), log_sum_exp(2.0 * base), sample)
-
-
-def _chance(log_base: Array, size: float, total: int) -> Array:
-    """Probability of being drawn, half of it even and half of it by weight."""
-    return np.minimum(1.0, size * (0.5 / total + 0.5 * exp(log_base)))
+        return _Survey(log_sum_exp(base), log_sum_exp(2.0 * base), sample)
 
 
 def with_mean(pieces: Pieces, recipe: Recipe, rows: int) -> tuple[BlockRows, Array]:
@@ -277,7 +270,7 @@ def surveyed(pieces: Pieces, recipe: Recipe, rows: int, origin: Callable[[Array]
     base = np.concatenate([a for _, a in survey.sample])
     if not uneven and not recipe.flat:
         base = base - recipe.log_total
-    log_share: Array | float = -log(_chance(base, size, rows)) if uneven else log_of(rows / len(base))
+    log_share: Array | float = -log(mixed_chance(exp(base), size, rows)) if uneven else log_of(rows / len(base))
     if recipe.flat:
         base = np.broadcast_to(-log_of(rows), (len(base),))
     recipe = replace(recipe, origin=origin(features))

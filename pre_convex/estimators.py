@@ -150,6 +150,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any) -> FeatureMap:
         """The feature map, with landmarks among the samples if it is a kernel."""
         features = make_features(self.features)
+        if is_dask(x_p) or is_dask(x_q):
+            return features  # a kernel without landmarks is refused where the blocks are put together
         if isinstance(features, Kernel) and features.length_scale == "cv":
             samples = (x_p, x_q, log_lik_p, log_lik_q)
             return cross_validated_kernel(features, *samples, folds=self.cv, paired=self.paired, seed=self.random_state)
@@ -158,8 +160,6 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             raise DataError("norm: a kernel's features are coordinates of an RKHS, whose norm is norm=2")
         if not any(isinstance(part, Kernel) and part.factor is None for part in parts):
             return features
-        if is_dask(x_p) or is_dask(x_q):
-            raise DataError("features: a kernel needs its landmarks first; pass kernel.fitted(points, rng)")
         points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
         rng = np.random.default_rng(self.random_state)
         fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in parts]

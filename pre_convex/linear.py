@@ -21,6 +21,8 @@ __all__ = [
 
 #: below this share of the largest eigenvalue (columns scaled to unit variance) a direction counts as null
 RANK_TOLERANCE = 1e-14
+#: correlations of which a larger share than this is no noise are left as they are
+MOSTLY_NOISE = 0.5
 
 
 def _unit_diagonal(H: Array) -> tuple[Array, Array]:
@@ -106,7 +108,7 @@ def shrunk(H: Array, size: float) -> Array:
         return H
     noise = (k * (k - 1) + own) / size  # a correlation c has a variance of about (1 + c²) / size
     kept = max(0.0, 1.0 - noise / own)
-    if kept > 0.5:
+    if kept > MOSTLY_NOISE:
         return H
     shrunken = kept * C
     np.fill_diagonal(shrunken, C.diagonal())

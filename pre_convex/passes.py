@@ -32,7 +32,7 @@ from .entropy import (
 from .linear import without_noise
 from .threads import in_threads
 
-__all__ = ["Rows", "Subset", "Summary", "highest_logit", "logits", "support", "tilt", "weighted_sum"]
+__all__ = ["Rows", "Subset", "Summary", "highest_logit", "logits", "mixed_chance", "support", "tilt", "weighted_sum"]
 
 Out = TypeVar("Out")
 
@@ -177,13 +177,18 @@ class Rows:
             first = edges[:-1] + (rng.random(runs) * (np.diff(edges) - RUN + 1)).astype(np.intp)
             index = (first[:, None] + np.arange(RUN)).ravel()
             return Subset(self.take(index), log_of(n / index.size))
-        chance = np.minimum(1.0, size * (0.5 / n + 0.5 * exp(self.log_base)))
+        chance = mixed_chance(exp(self.log_base), size, n)
         index = np.flatnonzero(rng.random(n) < chance)
         return Subset(self.take(index), -log(chance[index]))
 
     def sample(self, count: int) -> Rows:
         """About ``count`` rows, evenly spaced; all of them when there are no more."""
         return self.take(slice(None, None, max(1, self.shape[0] // count)))
+
+
+def mixed_chance(share: Array, size: float, rows: int) -> Array:
+    """Probability of being drawn among about ``size`` of all rows, half of it even and half by share of the weight."""
+    return np.minimum(1.0, size * (0.5 / rows + 0.5 * share))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ import pytest
 from zoo import gaussian, planted
 
 import pre_convex as pre
+import pre_convex.solvers.newton as newton_module
 from pre_convex.passes import Rows
 from pre_convex.solvers.newton import newton
 from pre_convex.solvers.steps import make_penalty
@@ -154,9 +155,14 @@ def test_a_subset_has_no_row_twice(n, size):
     assert len(index) > 0.9 * size
 
 
-def test_a_target_on_a_vertex_is_not_called_optimal_after_one_long_step():
+def test_weights_that_collapse_in_one_long_step_are_noticed(monkeypatch):
     rng = np.random.default_rng(0)
-    F = rng.normal(size=(100_000, 12))
-    for i in range(4):
-        problem = pre.RatioProblem(F[np.argmax(F[:, i])], F)
-        assert pre.solve(problem, check=False).status is pre.Status.BOUNDARY
+    for n, k in [(300_000, 5), (100_000, 20)]:  # the target that one step from the subset reaches is a rare one
+        rng.normal(size=(n, k)), rng.normal(size=n), rng.random(n)
+    F = rng.normal(size=(100_000, 60))
+    problem = pre.RatioProblem(F[np.argmax(F[:, 0])], F)
+    outcome = newton(problem, make_penalty(problem), tol=1e-8)
+    assert outcome.certificate.proves(1e-8)  # as good as optimal, but no finite δ is
+    assert outcome.collapsed
+    monkeypatch.setattr(newton_module, "NEAR", 1e9)  # without the look at the curvature where it ended
+    assert not newton(problem, make_penalty(problem), tol=1e-8).collapsed

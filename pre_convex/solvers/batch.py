@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..arrays import frozen
-from ..entropy import Array, Index, exp, exp_in_place, log
+from ..entropy import Array, Index, effective_sample_size, exp, exp_in_place, log, log_normalise, log_sum_exp
 from ..errors import DataError
 from ..threads import in_threads
 
@@ -189,11 +189,7 @@ class Batch:
         n, W = self.shape[0], self.count
         if self.own is None:
             a = np.zeros(n) if self.common is None else self.common
-            top = float(a.max())
-            share = exp(a - top)
-            mass = float(share.sum())
-            ess = mass**2 / float(share @ share)
-            return Survey(np.full(W, top + float(log(np.array(mass)))), np.full(W, ess), share / mass)
+            return Survey(np.full(W, log_sum_exp(a)), np.full(W, effective_sample_size(a)), exp(log_normalise(a)))
         share = np.empty(n)
 
         def visit(part: slice) -> tuple[Array, Array, Array]:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import as_matrix, as_scalar, as_vector, column_names, frozen
-from ..entropy import Array, Index, log
+from ..entropy import Array, Index, log, log_of
 from ..errors import DataError
+from ..passes import mixed_chance
 from ..problem import RatioProblem
 from ..solution import Status
 from ..threads import one_thread_each
@@ -165,7 +166,7 @@ def _survey(batch: Batch) -> Survey:
     starts = np.linspace(0, n - RUN, RUNS).astype(np.intp)
     few = batch.take((starts[:, None] + np.arange(RUN)).ravel())
     try:
-        guess = few.survey().level + float(log(np.array(n / (RUNS * RUN))))
+        guess = few.survey().level + log_of(n / (RUNS * RUN))
     except DataError:  # nothing but −inf in these rows; or what the next look will find as well
         return batch.survey()
     return batch.survey(guess)
@@ -216,9 +217,9 @@ class _Course:
         if self.survey.ess.min() > 0.25 * n:
             edges = np.linspace(0, n, size + 1).astype(np.intp)
             index = edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.intp)
-            return self.batch.take(index), np.full(size, float(log(np.array(n / size))))
+            return self.batch.take(index), np.full(size, log_of(n / size))
         share = self.survey.share / self.survey.share.sum()
-        chance = np.minimum(1.0, size * (0.5 / n + 0.5 * share))
+        chance = mixed_chance(share, size, n)
         index = np.flatnonzero(rng.random(n) < chance)
         return self.batch.take(index), -log(chance[index])
 

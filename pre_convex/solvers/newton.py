@@ -32,8 +32,8 @@ FEW_NUMBERS = 400_000
 #: largest change of the log-weights (standard deviation under μ) in one step
 LONGEST_STEP = 4.0
 ITERATIONS = 200
-#: more rows than this are first tried with a lift on about half as many
-LIFTED = 2_000
+#: rows that a lift is tried on at least
+LIFTED = 1_000
 #: squared decrement below which gradients are enough and the curvature is kept up to date by secants, for few and for
 #: many features, where a covariance costs as much as a dozen gradients
 NEAR, NEAR_WIDE, WIDE = 0.5, 4.0, 50
@@ -330,19 +330,15 @@ def _solve_subset(
     safe = (0.3 if rows.in_memory else 0.1) * tol
     size = max(_size_of_subset(rows, share or 1.0, safe), few.rows.shape[0])
     if size >= n:
-        return start, None if few.curvature is None or share == 0.0 else _shrunk(few.curvature, few.rows, share), None
+        known = few.curvature if share > 0.0 else None
+        return start, None if known is None else shrunk(known, share * few.rows.shape[0]), None
     subset = rows.subset(size)
     inner.rows = subset.weighted
     found = inner.run(inner.at(start), aim=0.1 * k / size, limit=40)
     if inner.decrement > 1.0:
         return point.delta, None, None
     curvature = _covariance(_Descent(subset.weighted, b, penalty).at(found.delta))
-    return found.delta, _shrunk(curvature, subset.plain, share or 1.0), subset.plain
-
-
-def _shrunk(curvature: Array, rows: Rows, share: float) -> Array:
-    """Curvature from some rows, of which a share is effective, without the noise of its correlations."""
-    return shrunk(curvature, share * rows.shape[0])
+    return found.delta, shrunk(curvature, (share or 1.0) * subset.plain.shape[0]), subset.plain
 
 
 def _certify(
@@ -350,10 +346,8 @@ def _certify(
 ) -> Certificate:
     """Certificate by lifting on as many rows as the decrement calls for; if that fails, on all of the subset."""
     n, rows = problem.n_q, subset or problem.rows
-    needed = max(LIFTED // 2, 5 * problem.k, int(min(3.0 * decrement * n / tol, n)))
     hopeless = decrement > max(0.1, 10.0 * tol)  # it ran away, and no lift will prove it
-    if hopeless:
-        needed = LIFTED
+    needed = max(LIFTED, 5 * problem.k, 0 if hopeless else int(min(3.0 * decrement * n / tol, n)))
     if 2 * needed <= rows.shape[0]:
         some = rows.sample(needed)
         proof = certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=some)
