@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
 
 import numpy as np
-from scale import compare, isotropic, lbfgs
+from scale import compare, correlated, isotropic, lbfgs
 from storing import quote, store
 from threadpoolctl import threadpool_limits
 
 import pre_convex as pre
+import pre_convex.linear as linear
+import pre_convex.passes as passes
 import pre_convex.solvers.newton as engine
 from pre_convex.passes import Rows, tilt
 from pre_convex.solution import certificate
@@ -41,6 +45,23 @@ def alone(task: Callable[[], object]) -> None:
         task()
 
 
+@contextmanager
+def changed(module: ModuleType, **values: object) -> Iterator[None]:
+    """While inside, some names of a module stand for something else."""
+    before = {name: getattr(module, name) for name in values}
+    for name, value in values.items():
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(module, name, value)
+
+
+def full_passes(problem: pre.RatioProblem, tol: float) -> float:
+    return float(engine.newton(problem, make_penalty(problem), tol=tol).passes)
+
+
 def run(n: int, repeats: int) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
 
@@ -56,6 +77,14 @@ def run(n: int, repeats: int) -> list[dict[str, object]]:
     record("a pass with covariance, not centred by block", ratio(lambda: uncentred(data, delta), plain, repeats), PASS)
     record("minimum and maximum of every column", ratio(lambda: (F.min(0), F.max(0)), plain, repeats), PASS)
     record("a plain pass in one thread", ratio(lambda: alone(plain), plain, repeats), PASS)
+    covariance = lambda: tilt(data, delta)  # noqa: E731
+    record("a pass with covariance in one thread", ratio(lambda: alone(covariance), plain, repeats), PASS)
+    whole = lambda: passes._without_covariance(data, delta)  # noqa: E731
+    record("a plain pass with BLAS's own threads instead", ratio(whole, plain, repeats), PASS)
+    with changed(passes, PART_NUMBERS=500_000):
+        small_parts = compare(plain, lambda: None, most=repeats)[0]
+    record("a plain pass in parts of 500,000 numbers", small_parts / compare(plain, plain, most=repeats)[0], PASS)
+    record("a copy by columns", ratio(lambda: np.asfortranarray(F), plain, repeats), PASS)
     narrow = pre.RatioProblem.from_blocks(None, F.astype(np.float32), target=b)
     record(
         "a plain pass over float32 numbers, each block turned into float64",
@@ -63,16 +92,29 @@ def run(n: int, repeats: int) -> list[dict[str, object]]:
         PASS,
     )
     record("RatioProblem(b, F): every number looked at", ratio(lambda: pre.RatioProblem(b, F), plain, repeats), PASS)
-    secant = engine._secant
+    solve = lambda p=problem: pre.solve(p, tol=1e-9)  # noqa: E731
+    for size in (40_000, 140_000):
+        with changed(engine, _size_of_subset=lambda *_, size=size: min(size, n // 4)):
+            made = full_passes(problem, 1e-9)
+            record(f"full passes of a solve to 1e-09, subset of {size:,} rows", made, "passes")
+            record(f"what comes on top of them, subset of {size:,} rows", ratio(solve, plain, repeats) - made, PASS)
     for tol in (1e-9, 1e-12):
-        for name, update in (("with", secant), ("without", lambda H, s, y: H)):
-            engine._secant = update
-            passes = engine.newton(problem, make_penalty(problem), tol=tol).passes
-            record(f"full passes of a solve to {tol:g}, {name} secant updates", float(passes), "passes")
-    engine._secant = secant
+        record(f"full passes of a solve to {tol:g}, with secant updates", full_passes(problem, tol), "passes")
+        with changed(engine, _secant=lambda H, s, y: H):
+            record(f"full passes of a solve to {tol:g}, without secant updates", full_passes(problem, tol), "passes")
+    mixed = pre.RatioProblem(*correlated(n, 20))
+    record("full passes of a solve to 1e-09, correlated", full_passes(mixed, 1e-9), "passes")
+    with changed(linear, MOSTLY_NOISE=1.0):
+        record("full passes, correlated, curvature shrunk all the same", full_passes(mixed, 1e-9), "passes")
     small = pre.RatioProblem(*isotropic(5_000, 10))
     at, fit = pre.solve(small).delta, lambda: pre.solve(small)
     some = small.rows.take(slice(None, None, 5))
+    by_rows, by_columns = Rows(small.features_q, small.log_base), small.rows
+    record(
+        "n = 5,000, k = 10: a pass with covariance over a copy by columns",
+        ratio(lambda: tilt(by_columns, at), lambda: tilt(by_rows, at), 20 * repeats),
+        "of one by rows",
+    )
     parts = {
         "two passes with covariance": lambda: [tilt(small.rows, at) for _ in range(2)],
         "three plain passes": lambda: [tilt(small.rows, at, covariance=False) for _ in range(3)],

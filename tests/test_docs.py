@@ -71,7 +71,7 @@ def test_quoted_costs_are_the_stored_ones():
         assert f"| {row['part']} | {row['ratio']} {row['unit']} |" in text
 
 
-@pytest.mark.parametrize("page", ["README.md", "benchmarks/README.md"])
+@pytest.mark.parametrize("page", ["README.md", "benchmarks/README.md", "docs/scale.md"])
 def test_quoted_figures_are_the_stored_ones(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     quoted = re.search(r"<!-- scale -->\n(.*?)<!-- /scale -->", text, re.S)[1].splitlines()[2:]
