@@ -38,8 +38,9 @@ LAYERS = [
     ["estimators"],
     ["classifier"],
     ["storage"],
-    ["experiments"],
     ["plots"],
+    ["applications"],
+    ["experiments"],
     ["fitting"],
     ["cli"],
 ]

@@ -4,7 +4,6 @@ Every function draws on the axes it is given, or on a figure of its own that nee
 ``axes.figure.savefig(path)``, or look at it in a notebook.
 """
 
-from .demo import plot_demo
 from .fit import plot_balance, plot_coefficients, plot_weights
 from .normal import plot_ellipse, plot_qq
 from .path import plot_radius_path
@@ -13,7 +12,6 @@ from .ratio import plot_ratio
 __all__ = [
     "plot_balance",
     "plot_coefficients",
-    "plot_demo",
     "plot_ellipse",
     "plot_qq",
     "plot_radius_path",

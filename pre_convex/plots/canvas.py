@@ -13,7 +13,7 @@ from ..errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Figure
 
     from ..estimators import PosteriorRatio
 

@@ -1,0 +1,61 @@
+"""``pre-convex experiment``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..errors import DataError, MissingExtraError
+from .app import app, new_table
+
+
+@app.command()
+def experiment(
+    name: Annotated[str, typer.Argument(help="An experiment's name, 'all', or 'list' for the names.")],
+    quick: Annotated[bool, typer.Option("--quick", help="A small version, in seconds.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for NAME.json and NAME.png.")] = Path("experiment-output"),
+    mnist: Annotated[Path | None, typer.Option(help="Folder with MNIST's IDX files, for 'digits'.")] = None,
+) -> None:
+    """Rerun an experiment of the paper: our figures beside the paper's, and a verdict."""
+    from ..experiments import EXPERIMENTS, Setting, load_experiment
+
+    console = Console()
+    if name == "list":
+        table = new_table()
+        table.add_column("experiment")
+        table.add_column("decides")
+        for each in EXPERIMENTS:
+            table.add_row(each, load_experiment(each).TITLE)
+        console.print(table)
+        return
+    names = EXPERIMENTS if name == "all" else (name,)
+    setting = Setting(quick=quick, seed=seed, show=True, mnist=mnist)
+    for each in names:
+        _perform(console, each, setting, out)
+
+
+def _perform(console: Console, name: str, setting: object, out: Path) -> None:
+    """Run one experiment, print its findings and write its files."""
+    from ..experiments import load_experiment, perform, write_outcome
+
+    console.print(f"[bold]{name}[/bold]: {load_experiment(name).TITLE}")
+    outcome, record = perform(name, setting)  # type: ignore[arg-type]
+    table = new_table()
+    for column in ("figure", "here", "paper", "verdict"):
+        table.add_column(column, overflow="fold")
+    for finding in outcome.findings:
+        table.add_row(finding.question, finding.ours, finding.paper, finding.verdict)
+    console.print(table)
+    console.print(f"Verdict: {outcome.verdict}", markup=False)
+    try:
+        for path in write_outcome(record, out):
+            console.print(f"written: {path}", markup=False, soft_wrap=True)
+    except MissingExtraError as error:
+        console.print(f"No figure: {error}", markup=False)
+    except OSError as error:
+        raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
+    console.print()

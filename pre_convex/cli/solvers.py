@@ -1,0 +1,34 @@
+"""``pre-convex solvers``."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from rich.console import Console
+
+from .app import app, new_table
+
+
+@app.command()
+def solvers() -> None:
+    """List the engines, what is installed, and what each can do."""
+    from ..solvers import CONE_SOLVERS, installed_solvers
+
+    installed = installed_solvers()
+    table = new_table()
+    for name in ("solver", "installed", "formulations", "penalties", "note"):
+        table.add_column(name)
+    table.add_row("newton", _version("pre_convex"), "both at once", "yes", "the default; any number of rows")
+    for name in dict.fromkeys([*CONE_SOLVERS, *installed[1:]]):
+        have = _version(name.lower()) if name in installed else "no"
+        note = CONE_SOLVERS[name].note if name in CONE_SOLVERS else "used with its own defaults"
+        table.add_row(name, have, "primal, dual", "primal only", note)
+    Console().print(table)
+
+
+def _version(package: str) -> str:
+    """Version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "yes"

@@ -1,0 +1,211 @@
+"""What every experiment shares: its setting, its findings beside the paper's, and the files they are kept in."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import platform
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+import numpy as np
+
+from ..errors import DataError
+from ..files import write_whole
+from ..progress import track
+
+if TYPE_CHECKING:
+    from ..plots.canvas import Figure
+
+__all__ = [
+    "EXPERIMENTS",
+    "Finding",
+    "Outcome",
+    "Setting",
+    "load_experiment",
+    "perform",
+    "read_outcome",
+    "write_outcome",
+]
+
+#: names, in the order of the paper; the module of each has underscores for hyphens
+EXPERIMENTS = (
+    "normality",
+    "consistency",
+    "dual",
+    "latent-signal",
+    "keyword",
+    "boundary",
+    "local-roc",
+    "digits",
+    "vibration",
+)
+#: packages whose versions stand in a stored result
+PACKAGES = (
+    *("pre_convex", "numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "ecos", "scs"),
+    *("lime", "ruptures", "skchange"),
+)
+#: significant digits of stored numbers
+DIGITS = 6
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How an experiment is run.
+
+    Parameters
+    ----------
+    quick : bool
+        A small version of the same experiment, seconds instead of minutes.
+    seed : int
+        Seed of everything random.
+    show : bool
+        Whether to show progress.
+    mnist : Path, optional
+        Folder with MNIST's IDX files, for ``digits``.
+    """
+
+    quick: bool = False
+    seed: int = 0
+    show: bool = False
+    mnist: Path | None = None
+
+    def pick(self, full: Item, quick: Item) -> Item:
+        """The full value, or the one of the quick version."""
+        return quick if self.quick else full
+
+    def rng(self, *stream: int) -> np.random.Generator:
+        """Random numbers of one part of the experiment; other parts have other streams."""
+        return np.random.default_rng([self.seed, *stream])
+
+    def track(self, items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
+        """The same items, with a bar where progress is shown."""
+        return track(items, description, total) if self.show else iter(items)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One figure, the paper's beside it, and what follows.
+
+    ``verdict`` begins with "holds", "holds when" or "does not hold"; it is empty where the paper claims nothing.
+    """
+
+    question: str
+    ours: str
+    paper: str = ""
+    verdict: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict and not self.verdict.startswith(("holds", "does not hold")):
+            raise ValueError(f"verdict: {self.verdict!r} begins with neither 'holds' nor 'does not hold'")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Findings, the verdict of the experiment as a whole, and the numbers behind them as plain data."""
+
+    findings: tuple[Finding, ...]
+    verdict: str
+    data: Mapping[str, Any]
+
+
+class Experiment(Protocol):
+    """What a module of an experiment offers."""
+
+    TITLE: str
+
+    def run(self, setting: Setting) -> Outcome:
+        """Compute."""
+
+    def draw(self, data: Mapping[str, Any]) -> Figure:
+        """Draw what ``Outcome.data`` holds."""
+
+
+def load_experiment(name: str) -> Experiment:
+    """The module of an experiment."""
+    if name not in EXPERIMENTS:
+        raise DataError(f"experiment: {name!r} is not known; use one of {', '.join(EXPERIMENTS)}")
+    return cast(Experiment, importlib.import_module(f".{name.replace('-', '_')}", __package__))
+
+
+def perform(name: str, setting: Setting) -> tuple[Outcome, dict[str, Any]]:
+    """Run an experiment; its outcome as it can be read back from a file, and that file's content."""
+    experiment = load_experiment(name)
+    start = time.perf_counter()
+    outcome = experiment.run(setting)
+    record = {
+        "experiment": name,
+        "title": experiment.TITLE,
+        "quick": setting.quick,
+        "seed": setting.seed,
+        "verdict": outcome.verdict,
+        "findings": [vars(finding) for finding in outcome.findings],
+        "seconds": round(time.perf_counter() - start, 2),
+        "versions": {"python": platform.python_version(), **dict(_versions())},
+        "data": _plain(outcome.data),
+    }
+    return _outcome(record), record
+
+
+def write_outcome(record: Mapping[str, Any], folder: Path) -> Iterator[Path]:
+    """Write NAME.json and NAME.png; yields each path once the file is whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = record["experiment"]
+    text = _text(record) + "\n"
+    yield write_whole(folder / f"{name}.json", lambda path: path.write_text(text, encoding="utf-8"))
+    figure = load_experiment(name).draw(record["data"])
+    yield write_whole(folder / f"{name}.png", lambda path: figure.savefig(path, format="png", dpi=100))
+
+
+def read_outcome(path: Path) -> tuple[Outcome, dict[str, Any]]:
+    """A stored outcome, and all that its file holds."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return _outcome(record), record
+
+
+def _outcome(record: Mapping[str, Any]) -> Outcome:
+    """The outcome that a file's content holds."""
+    return Outcome(tuple(Finding(**finding) for finding in record["findings"]), record["verdict"], record["data"])
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    """Versions of the packages that are installed."""
+    for package in PACKAGES:
+        try:
+            yield package, version(package)
+        except PackageNotFoundError:
+            continue
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, numbers with six digits, what is not finite as None."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(part) for part in value]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"data: {type(value).__name__} is not plain data")
+
+
+def _text(value: Any, indent: str = "") -> str:
+    """JSON with one entry of a mapping, and one row of numbers, on each line."""
+    inner = indent + " "
+    if isinstance(value, dict) and value:
+        lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_text(part, inner)}" for key, part in value.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    if isinstance(value, list) and any(isinstance(part, (dict, list)) for part in value):
+        return "[\n" + ",\n".join(inner + _text(part, inner) for part in value) + f"\n{indent}]"
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
