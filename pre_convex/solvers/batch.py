@@ -250,13 +250,15 @@ class Batch:
             Whether to form the covariances.
         """
         k, V = self.shape[1], who.size
-        pairs = k * (k + 1) // 2 if covariance else 0
+        # products of columns are formed once for all problems, unless these are too few for so wide a matrix
+        each = 15 + k // 4 >= V
+        pairs = 0 if not covariance else k * k if each else k * (k + 1) // 2
 
         def visit(part: slice) -> tuple[Array, list[Array]]:
             level, coefficients = guess.copy(), _beside(delta, -guess - self.level[who])
             sums, squares, products = np.zeros((V, width(k))), np.zeros(V), np.zeros((V, pairs))
             for rows, f, own, store in self._visit(part, V):
-                fold = _pairs(f[:, :k]) if covariance else None
+                fold = None if not covariance else f[:, :k].T.copy() if each else _pairs(f[:, :k])
                 for group in _groups(V):
                     z = self._logits(rows, f, own, coefficients[group], who[group], store)
                     with np.errstate(over="ignore"):
@@ -276,7 +278,10 @@ class Batch:
                         total = z @ f
                     sums[group] += total
                     squares[group] += np.einsum("wj,wj->w", z, z)
-                    if fold is not None:
+                    if fold is not None and each:
+                        for w, weights in enumerate(z, group.start):
+                            products[w] += ((fold * weights) @ f[:, :k]).ravel()
+                    elif fold is not None:
                         products[group] += z @ fold
             return level, [sums, squares, products]
 
@@ -284,7 +289,8 @@ class Batch:
         total = sums[:, k]
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = sums[:, :k] / total[:, None]
-            H = _square(products / total[:, None], k) - outer(mean) if covariance else None
+            products /= total[:, None]
+            H = (products.reshape(V, k, k) if each else _square(products, k)) - outer(mean) if covariance else None
             found = Moments(level + log(total), mean, H, total**2 / squares)
         lost = np.flatnonzero(~(total > SMALL))
         if lost.size:  # the guess was far too high, or there is nan in δ

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 
 from ..entropy import Array, Index, exp, log
 from ..errors import SolveError
@@ -19,12 +20,11 @@ from ..linear import solve_psd
 from ..problem import RatioProblem
 from ..solution import ENOUGH, EPS
 from .batch import Batch, outer
+from .newton import LONGEST_STEP, LOW
 from .steps import make_penalty
 
 __all__ = ["Lockstep", "Penalties", "Proof", "pivots", "prove"]
 
-#: largest change of the log-weights (standard deviation under μ) in one step
-LONGEST_STEP = 4.0
 #: trial points of one step at most
 TRIALS = 30
 
@@ -120,15 +120,12 @@ def pivots(H: Array) -> Array:
     array([[4., 1.],
            [0., 0.]])
     """
-    A, alive = H.copy(), np.ones(len(H), dtype=bool)
     found = np.zeros(H.shape[:2])
-    for j in range(H.shape[1]):
-        p = A[:, j, j]
-        alive &= p > 0.0
-        found[alive, j] = p[alive]
-        A[~alive] = 0.0  # nothing follows, and nothing may overflow
-        row = A[:, j, j + 1 :] / np.where(alive, p, 1.0)[:, None]
-        A[:, j + 1 :, j + 1 :] -= row[:, :, None] * A[:, None, j, j + 1 :]
+    for w, A in enumerate(H):
+        factor, failed = dpotrf(A, lower=1, clean=0)
+        good = failed - 1 if failed > 0 else len(A)
+        found[w, :good] = np.square(factor.diagonal()[:good])
+    found[~(found > 0.0)] = 0.0  # nan is not seen as a failure everywhere
     return found
 
 
@@ -143,6 +140,7 @@ class Lockstep:
         self.log_z, self.value, self.ess = np.zeros(W), np.zeros(W), np.zeros(W)
         self.decrement, self.length, self.fall, self.rise = np.full((4, W), np.inf)
         self.iterations, self.passes = np.zeros(W, dtype=int), 0
+        self.low, self.away = np.full(W, -LOW), np.zeros(W, dtype=bool)
 
     def begin(self, who: Index, *, covariance: bool) -> None:
         """The first pass, at δ as it is."""
@@ -195,10 +193,13 @@ class Lockstep:
             slow = (self.decrement[who] > 0.25 * last[who]) & (noisy[who] | (not covariance)) & good
             going = (self.decrement[who] > aim[who]) & (trials[who] < TRIALS) & (self.iterations[who] < until[who])
             going &= ~slow & np.isfinite(self.decrement[who])
-            far = np.flatnonzero(going & good & (self.iterations[who] % 5 == 4) & (self.decrement[who] >= 0.1))
+            low = self.value[who] < self.low[who]
+            self.low[who] = np.where(low, 2.0 * self.value[who], self.low[who])
+            far = low | (self.iterations[who] % 5 == 4)
+            far = np.flatnonzero(far & going & good & (self.decrement[who] >= 0.1))
             if far.size:
-                going[far] &= ~self.beyond(self.batch, who[far])
-            who = who[going]
+                self.away[who[far]] = self.beyond(self.batch, who[far])
+            who = who[going & ~self.away[who]]
 
     def beyond(self, batch: Batch, who: Index) -> Any:
         """Whether δ itself separates the target from every row, so that the value falls without end."""

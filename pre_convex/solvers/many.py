@@ -295,6 +295,7 @@ class _Course:
         if not who.size:
             return
         steps.run(who, np.full(len(self.known), SHARP * self.tol**2), WITH, covariance=True)
+        who = who[~steps.away[who]]
         n, k = self.batch.shape
         step = n // max(LIFTED, LIFTED_PER_FEATURE * k)
         if step > 3:

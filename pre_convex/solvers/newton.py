@@ -32,6 +32,8 @@ FEW_NUMBERS = 400_000
 #: largest change of the log-weights (standard deviation under μ) in one step
 LONGEST_STEP = 4.0
 ITERATIONS = 200
+#: a value this far below zero, and every doubling of it, is a reason to ask whether δ runs away
+LOW = 30.0
 #: rows that a lift is tried on at least
 LIFTED = 1_000
 #: squared decrement below which gradients are enough and the curvature is kept up to date by secants, for few and for
@@ -86,7 +88,7 @@ class _Descent:
         self.exact = curvature is None
         self.near, self.patience = (NEAR, PATIENCE) if target.size < WIDE else (NEAR_WIDE, PATIENCE_WIDE)
         self.iterations = self.passes = 0
-        self.decrement, self.longest = np.inf, 0.0
+        self.decrement, self.longest, self.low = np.inf, 0.0, -LOW
         self.verbose = False
         self._spread: Array | None = None
 
@@ -141,9 +143,13 @@ class _Descent:
     def _runs_away(self, point: _Point) -> bool:
         """Whether δ itself separates the target from every row, so that the value falls without end.
 
-        Looked at now and then when the steps stay long, because it costs half a pass.
+        Looked at now and then when the steps stay long or the value is low, because it costs half a pass.
         """
-        if self.iterations % 5 != 4 or self.decrement < 0.1 or not isinstance(self.penalty, BallPenalty):
+        if self.decrement < 0.1 or not isinstance(self.penalty, BallPenalty):
+            return False
+        if point.value < self.low:
+            self.low = 2.0 * point.value
+        elif self.iterations % 5 != 4:
             return False
         top, _ = support(self.rows, point.delta[:, None], 1)
         margin = float(self.target @ point.delta) - self.penalty.value(point.delta) - float(top[0])
