@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from ..errors import DataError, MissingExtraError
 from .app import app, new_table
+
+if TYPE_CHECKING:
+    from ..experiments import Setting
 
 
 @app.command()
@@ -33,24 +38,37 @@ def experiment(
         console.print(table)
         return
     names = EXPERIMENTS if name == "all" else (name,)
+    for each in names:
+        load_experiment(each)
+    _make_folder(out)
     setting = Setting(quick=quick, seed=seed, show=True, mnist=mnist)
     for each in names:
         _perform(console, each, setting, out)
 
 
-def _perform(console: Console, name: str, setting: object, out: Path) -> None:
+def _make_folder(out: Path) -> None:
+    """The folder of the results, found writable before anything is computed."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
+
+
+def _perform(console: Console, name: str, setting: Setting, out: Path) -> None:
     """Run one experiment, print its findings and write its files."""
     from ..experiments import load_experiment, perform, write_outcome
 
     console.print(f"[bold]{name}[/bold]: {load_experiment(name).TITLE}")
-    outcome, record = perform(name, setting)  # type: ignore[arg-type]
+    outcome, record = perform(name, setting)
     table = new_table()
     for column in ("figure", "here", "paper", "verdict"):
         table.add_column(column, overflow="fold")
     for finding in outcome.findings:
-        table.add_row(finding.question, finding.ours, finding.paper, finding.verdict)
+        table.add_row(*map(escape, (finding.question, finding.ours, finding.paper, finding.verdict)))
     console.print(table)
-    console.print(f"Verdict: {outcome.verdict}", markup=False)
+    console.print(f"Verdict: {outcome.verdict}", markup=False, highlight=False)
     try:
         for path in write_outcome(record, out):
             console.print(f"written: {path}", markup=False, soft_wrap=True)

@@ -165,8 +165,13 @@ def write_outcome(record: Mapping[str, Any], folder: Path) -> Iterator[Path]:
 
 def read_outcome(path: Path) -> tuple[Outcome, dict[str, Any]]:
     """A stored outcome, and all that its file holds."""
-    record = json.loads(path.read_text(encoding="utf-8"))
-    return _outcome(record), record
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return _outcome(record), record
+    except OSError as error:
+        raise DataError(f"path: cannot read {path} ({error.strerror})") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(f"path: {path} holds no outcome of an experiment; write it with write_outcome") from error
 
 
 def _outcome(record: Mapping[str, Any]) -> Outcome:
