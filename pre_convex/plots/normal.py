@@ -16,7 +16,7 @@ from .canvas import BLUE, GREY, LIGHT, ORANGE, axes_of, label, percent, position
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_ellipse", "plot_qq"]
+__all__ = ["ellipse_border", "plot_ellipse", "plot_qq"]
 
 #: points drawn at most, those of the tails always
 MOST_POINTS = 3000
@@ -93,10 +93,7 @@ def plot_ellipse(
     level = confidence(level)
     centre = inference.delta[chosen]
     V = inference.covariance[np.ix_(chosen, chosen)]
-    sizes, turns = np.linalg.eigh(V)
-    angle = np.linspace(0.0, 2.0 * np.pi, 361)
-    circle = np.sqrt(chdtri(2, 1.0 - level)) * np.stack([np.cos(angle), np.sin(angle)])
-    border = centre[:, None] + turns @ (np.sqrt(np.maximum(sizes, 0.0))[:, None] * circle)
+    border = centre[:, None] + ellipse_border(V, level)
     ax, own = axes_of(ax, 5.4, 5.2)
     if points is not None:
         cloud = _cloud(points, chosen, problem.k)
@@ -119,6 +116,21 @@ def plot_ellipse(
     set_title(ax, own, "Joint confidence of two coefficients")
     set_legend(ax)
     return ax
+
+
+def ellipse_border(covariance: Any, level: float = 0.95) -> Any:
+    """Border of the region that holds a centred normal vector of two entries with the given chance, shape (2, 361).
+
+    Examples
+    --------
+    >>> border = ellipse_border(np.diag([1.0, 4.0]))
+    >>> border.max(axis=1).round(2)
+    array([2.45, 4.9 ])
+    """
+    sizes, turns = np.linalg.eigh(covariance)
+    angle = np.linspace(0.0, 2.0 * np.pi, 361)
+    circle = np.sqrt(chdtri(2, 1.0 - level)) * np.stack([np.cos(angle), np.sin(angle)])
+    return turns @ (np.sqrt(np.maximum(sizes, 0.0))[:, None] * circle)
 
 
 def _cloud(points: Any, chosen: Sequence[int], k: int) -> Any:
