@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test setup lint format bench bench-scale costs coverage clean
+.PHONY: demo test setup lint format bench bench-scale costs coverage experiments clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -36,6 +36,9 @@ costs: setup
 
 coverage: setup
 	$(BIN)/python benchmarks/coverage.py $(ARGS)
+
+experiments: setup
+	$(BIN)/python benchmarks/experiments.py $(ARGS)
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

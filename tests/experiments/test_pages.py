@@ -1,0 +1,67 @@
+"""Pages of experiments quote their stored files, and those are full runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pre_convex.experiments import EXPERIMENTS, load_experiment, read_outcome
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "experiments"
+STORED = sorted(FOLDER.glob("*.json"))
+
+
+@pytest.fixture
+def command(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import experiments
+
+    return experiments
+
+
+def quoted(page, mark):
+    text = (FOLDER / page).read_text(encoding="utf-8")
+    found = re.findall(rf"^<!-- {mark} -->\n(.*?)\n?^<!-- /{mark} -->$", text, re.S | re.M)
+    assert len(found) == 1, f"{page} has the marks of {mark} {len(found)} times"
+    return found[0].splitlines()
+
+
+def test_every_experiment_has_its_page_its_file_and_its_figure():
+    for ending in ("md", "json", "png"):
+        names = {path.stem for path in FOLDER.glob(f"*.{ending}")} - {"README"}
+        assert names == set(EXPERIMENTS), ending
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_a_page_quotes_its_file(path, command):
+    assert quoted(f"{path.stem}.md", path.stem) == command.findings(read_outcome(path)[1])
+
+
+def test_the_index_quotes_every_verdict(command):
+    assert quoted("README.md", "verdicts") == command.verdicts(command.stored())
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_a_stored_file_is_a_full_run_of_what_it_says(path):
+    _, record = read_outcome(path)
+    assert record["experiment"] == path.stem
+    assert record["title"] == load_experiment(path.stem).TITLE
+    assert record["quick"] is False
+    assert record["findings"]
+    assert record["verdict"]
+    assert path.stat().st_size < 300_000
+    assert path.with_suffix(".png").stat().st_size < 300_000
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_links_and_figures_of_a_page_lead_somewhere(path):
+    page = path.with_suffix(".md")
+    text = page.read_text(encoding="utf-8")
+    assert f"({path.stem}.png)" in text
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (FOLDER / link).exists(), link
+
+
+def test_cells_of_tables_stay_cells(command):
+    assert command.table(["a"], [["x | y\nz"]])[-1] == "| x \\| y z |"
