@@ -18,6 +18,9 @@ from .problem import RatioProblem
 
 __all__ = ["Conditions", "conditions", "min_eigenvalue", "min_eigenvalue_in_ball", "weyl_bound"]
 
+#: starts that are followed, those where the value is smallest
+DESCENTS = 4
+
 
 @dataclass(frozen=True)
 class Conditions:
@@ -70,14 +73,15 @@ def min_eigenvalue(problem: RatioProblem, delta: Any) -> float:
 
 
 def _descend(function: Any, centre: Array, radius: float, starts: int, seed: int) -> tuple[float, Array]:
-    """Smallest value of a function with gradient over a ball, by projected gradient from several starts."""
+    """Smallest value of a function with gradient over a ball, by projected gradient from the best of several starts."""
     rng = np.random.default_rng(seed)
     directions = rng.normal(size=(starts, centre.size))
     directions *= radius / np.linalg.norm(directions, axis=1, keepdims=True)
-    best, where = function(centre)[0], centre
-    for start in [np.zeros_like(centre), *directions]:
-        x, step = start, radius
-        value, gradient = function(centre + x)
+    begun = [(x, *function(centre + x)) for x in (np.zeros_like(centre), *directions)]
+    begun.sort(key=lambda start: start[1])
+    best, where = np.inf, centre
+    for x, value, gradient in begun[:DESCENTS]:
+        step = radius
         for _ in range(100):
             length = float(np.linalg.norm(gradient))
             if step < 1e-6 * radius or length == 0.0:
@@ -94,45 +98,53 @@ def _descend(function: Any, centre: Array, radius: float, starts: int, seed: int
     return float(best), where
 
 
-def _third_moment(problem: RatioProblem, delta: Array, v: Array) -> Array:
-    """Derivative of v'H(δ)v: the third cumulant E[⟨F − m, v⟩² (F − m)] under μ(δ)."""
-    mu = exp(problem.log_mu(delta))
-    centred = problem.features_q - mu @ problem.features_q
-    return np.asarray((mu * (centred @ v) ** 2) @ centred)
+class _Cumulants:
+    """Hessian at δ, and derivatives of its quadratic forms, from one look at the rows."""
+
+    def __init__(self, problem: RatioProblem, delta: Array) -> None:
+        self.mu = exp(problem.log_mu(delta))
+        self.centred = problem.features_q - self.mu @ problem.features_q
+        self.H: Array = (self.mu[:, None] * self.centred).T @ self.centred
+
+    def slope(self, v: Array) -> Array:
+        """Derivative of v'H(δ)v: the third cumulant E[⟨F − m, v⟩² (F − m)] under μ(δ)."""
+        return np.asarray((self.mu * np.square(self.centred @ v)) @ self.centred)
 
 
 def min_eigenvalue_in_ball(
-    problem: RatioProblem, centre: Any, radius: float, *, starts: int = 8, seed: int = 0
+    problem: RatioProblem, centre: Any, radius: float, *, starts: int = 12, seed: int = 0
 ) -> tuple[float, Array]:
-    """Minimum of λ_min over the ball, and where it is reached, by projected gradient from several starts."""
+    """Minimum of λ_min over the ball, and where it is reached, by projected gradient from the best of several starts."""
     if as_scalar(radius, "radius") <= 0.0:
         raise DataError("radius: must be positive")
 
     def function(delta: Array) -> tuple[float, Array]:
-        values, vectors = np.linalg.eigh(problem.hessian(delta))
-        return float(values[0]), _third_moment(problem, delta, vectors[:, 0])
+        at = _Cumulants(problem, delta)
+        values, vectors = np.linalg.eigh(at.H)
+        return float(values[0]), at.slope(vectors[:, 0])
 
     return _descend(function, as_vector(centre, "centre", problem.k), radius, starts, seed)
 
 
 def weyl_bound(
-    problem: RatioProblem, centre: Any, radius: float, *, reference: Any = None, starts: int = 8, seed: int = 0
+    problem: RatioProblem, centre: Any, radius: float, *, reference: Any = None, starts: int = 12, seed: int = 0
 ) -> float:
     """λ_min(Σ) − max over the ball of ‖Σ − H(δ)‖, Weyl's lower bound; Σ is the Hessian at the centre by default."""
     delta = as_vector(centre, "centre", problem.k)
     S = problem.hessian(delta) if reference is None else np.asarray(reference, dtype=float)
 
-    def function(at: Array) -> tuple[float, Array]:
-        values, vectors = np.linalg.eigh(problem.hessian(at) - S)
+    def function(delta: Array) -> tuple[float, Array]:
+        at = _Cumulants(problem, delta)
+        values, vectors = np.linalg.eigh(at.H - S)
         i = int(np.argmax(np.abs(values)))
         sign = 1.0 if values[i] >= 0.0 else -1.0
-        return -abs(float(values[i])), -sign * _third_moment(problem, at, vectors[:, i])
+        return -abs(float(values[i])), -sign * at.slope(vectors[:, i])
 
     worst, _ = _descend(function, delta, as_scalar(radius, "radius"), starts, seed)
     return float(np.linalg.eigvalsh(S)[0] + worst)
 
 
-def conditions(problem: RatioProblem, delta: Any, radius: float, *, starts: int = 8, seed: int = 0) -> Conditions:
+def conditions(problem: RatioProblem, delta: Any, radius: float, *, starts: int = 12, seed: int = 0) -> Conditions:
     """All conditions at δ* on a ball of the given radius.
 
     Examples
