@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,13 +134,9 @@ class Runs:
 
 
 def estimate(setting: Setting, p: Side, q: Side, runs: int) -> Runs:
-    """All runs, in as many processes as there are cores; a run's numbers do not depend on who computes it."""
-    from joblib import Parallel, delayed
-
+    """All runs; a run's numbers do not depend on which others there are."""
     parts = [range(start, min(start + PART, runs)) for start in range(0, runs, PART)]
-    pool = Parallel(n_jobs=setting.pick(-1, 1), return_as="generator")
-    done = pool(delayed(_estimate)(setting, p, q, part) for part in parts)
-    found = [vars(part) for part in setting.track(done, f"{runs:,} runs", len(parts))]
+    found = [vars(part) for part in setting.each(partial(_estimate, setting, p, q), parts, f"{runs:,} runs")]
     return Runs(**{name: np.concatenate([part[name] for part in found]) for name in found[0]})
 
 

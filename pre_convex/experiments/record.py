@@ -6,7 +6,7 @@ import importlib
 import json
 import platform
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -53,6 +53,7 @@ PACKAGES = (
 DIGITS = 6
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,16 @@ class Setting:
     def track(self, items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
         """The same items, with a bar where progress is shown."""
         return track(items, description, total) if self.show else iter(items)
+
+    def each(self, work: Callable[[Item], Result], items: Sequence[Item], description: str) -> list[Result]:
+        """Results of ``work`` in the order of the items, by as many processes as there are cores.
+
+        The quick version stays in this process. ``work`` and its results must be such that pickle can carry them.
+        """
+        from joblib import Parallel, delayed
+
+        pool = Parallel(n_jobs=self.pick(-1, 1), return_as="generator")
+        return list(self.track(pool(delayed(work)(item) for item in items), description, len(items)))
 
 
 @dataclass(frozen=True)
