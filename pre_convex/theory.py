@@ -114,7 +114,7 @@ class _Cumulants:
 def min_eigenvalue_in_ball(
     problem: RatioProblem, centre: Any, radius: float, *, starts: int = 12, seed: int = 0
 ) -> tuple[float, Array]:
-    """Minimum of λ_min over the ball, and where it is reached, by projected gradient from the best of several starts."""
+    """Minimum of λ_min over the ball, and where it is reached, by projected gradient from the best of some starts."""
     if as_scalar(radius, "radius") <= 0.0:
         raise DataError("radius: must be positive")
 
