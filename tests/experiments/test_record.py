@@ -13,7 +13,7 @@ from pre_convex.experiments import EXPERIMENTS, Finding, Setting, load_experimen
 from pre_convex.experiments.record import _plain, _text
 from pre_convex.experiments.shares import Share
 
-NAME = "dual"
+NAME = "normality"
 
 
 @pytest.fixture(scope="module")
@@ -150,12 +150,12 @@ def test_list_names_every_experiment_and_what_it_decides():
 
 
 def test_the_command_shows_findings_and_writes_both_files(tmp_path):
-    result = command(NAME, "--quick", "--seed", 0, "--out", tmp_path)
+    result = command(NAME, "--quick", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    outcome, _ = read_outcome(tmp_path / f"{NAME}.json")
+    outcome, _ = read_outcome(tmp_path / "experiment-output" / f"{NAME}.json")
     words = " ".join(result.stdout.split())
     assert f"Verdict: {outcome.verdict}" in words
     assert max(map(len, result.stdout.splitlines())) <= 80
-    for name in (f"{NAME}.json", f"{NAME}.png"):
-        assert (tmp_path / name).exists()
-    assert "written:" in words
+    for ending in ("json", "png"):
+        assert f"written: experiment-output/{NAME}.{ending}" in words
+        assert (tmp_path / "experiment-output" / f"{NAME}.{ending}").exists()
