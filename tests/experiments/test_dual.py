@@ -69,10 +69,11 @@ def test_multipliers_of_the_dual_are_delta_of_the_primal(solver):
 def test_verdicts(outcome):
     verdicts = {finding.question: finding.verdict for finding in outcome.findings}
     for relaxation in RELAXATIONS:
-        assert verdicts[f"slope of error, R₃ = {relaxation:g}"] == "holds"
+        assert verdicts[f"error slope, R₃ = {relaxation:g}"] == "holds"
     assert verdicts["its bound holds"] == "holds"
     assert verdicts["‖∇ℓ−∇ℓ*‖ ≤ R₂‖δ−δ*‖"].startswith("does not hold")
     assert verdicts["δ dual − primal, polished"] == "holds"
+    assert outcome.verdict.startswith("holds: the error falls")
     assert outcome.data["bound"]["smallest_steepness"] >= 1.0
     assert outcome.data["largest_gap"] < 1e-8
 
