@@ -125,17 +125,17 @@ def run(setting: Setting) -> Outcome:
         Finding(
             f"min λ − 2 sd, n ≥ {FROM}", f"{smallest:.3f}", "above 0.18", bounded_from(low, EIGENVALUE, above=True)
         ),
-        Finding("smallest of all runs there", f"{worst:.3f}"),
+        Finding("smallest of all runs", f"{worst:.3f}"),
         Finding(f"Weyl / min λ, n = {FROM}", f"{close['weyl']:.3f}", "very close", near(close["weyl"])),
-        Finding("with Σ the Hessian at δ*", f"{close['weyl_sample']:.3f}"),
-        Finding(f"λ at δ* / min λ, n = {FROM}", f"{close['centre']:.3f}", "close", near(close["centre"])),
+        Finding("… with Σ at δ*", f"{close['weyl_sample']:.3f}"),
+        Finding("λ at δ* / min λ, same n", f"{close['centre']:.3f}", "close", near(close["centre"])),
         Finding(
             "ratio + 2 sd, all n",
             f"at most {max(high.values()):.2f}",
             "below 6.66",
             bounded_from(high, RATIO, above=False),
         ),
-        Finding(f"ratio by λ at δ*, n = {FROM}", f"{approximate:.3f} of it", "close", near(approximate)),
+        Finding("ratio by λ at δ*, same n", f"{approximate:.3f} of it", "close", near(approximate)),
         Finding(f"runs above 6.66, n ≥ {FROM}", str(beyond)),
         Finding("the same as n grows", f"{100 * LIMIT:.2g} %"),
         Finding(
@@ -173,7 +173,7 @@ def conclude(findings: tuple[Finding, ...], above: Mapping[int, Share], beyond: 
     most = max(above, key=lambda n: above[n].count)
     return (
         "holds: eigenvalues, Weyl's bound and the ratio behave as the paper says, give or take 2 standard deviations. "
-        f"Single runs can exceed the ratio's bound: {beyond.count} of {beyond.total} for n ≥ {FROM}, and at most "
+        f"Single runs can exceed the ratio's bound: {beyond.count} of {beyond.total:,} for n ≥ {FROM}, and at most "
         f"{above[most].count} of {above[most].total} for any n."
     )
 
@@ -200,7 +200,7 @@ def draw(data: Mapping[str, Any]) -> Figure:
         ax.set_xticks(n, [f"{value:,}" for value in n])
         ax.set_xticks([], minor=True)
         ax.axvspan(n[0] * 0.92, bounds["from"], color=LIGHT, alpha=0.5, linewidth=0, zorder=0)
-        ax.set(xlabel="n (the paper speaks of n ≥ 400)", xlim=(n[0] * 0.92, n[-1] * 1.09))
+        ax.set(xlabel="n (grey: below the 400 that the paper speaks of)", xlim=(n[0] * 0.92, n[-1] * 1.09))
         set_legend(ax, 2)
     return figure
 

@@ -148,26 +148,27 @@ def _apart(answers: Mapping[str, Solution]) -> float:
 
 
 def slope(n: Array, errors: list[Array]) -> tuple[float, float]:
-    """Slope of log mean error over log n, means weighted by what is known of them, and its standard error."""
-    means = np.array([each.mean() for each in errors])
-    weights = np.array([len(each) * (each.mean() / each.std(ddof=1)) ** 2 for each in errors])
-    x, y = log(n), log(means)
-    x = x - weights @ x / weights.sum()
-    curvature = weights @ x**2
-    return float((weights * x) @ y / curvature), float(curvature**-0.5)
+    """Slope of log mean error over log n by least squares, and its standard error.
+
+    Errors are of one shape whatever n is, so that their relative spread is taken to be the same for all n.
+    """
+    x, y = log(n), log(np.array([each.mean() for each in errors]))
+    x = x - x.mean()
+    spread = float(np.mean([(each.std(ddof=1) / each.mean()) ** 2 / len(each) for each in errors]))
+    return float(x @ y / (x @ x)), float(np.sqrt(spread / (x @ x)))
 
 
 def run(setting: Setting) -> Outcome:
     """Relax over n, check the bound, and compare solvers."""
     sizes = setting.pick((100, 200, 400, 800, 1600, 3200, 6400, 12800), (100, 400, 1600))
-    repeats, bounded = setting.pick((200, 25), (20, 3))
+    repeats, bounded = setting.pick((200, 25), (60, 2))
     which = [(n, i) for n in sizes for i in range(repeats)]
     runs = [each for part in setting.each(partial(relax, setting, bounded), which, "relaxed duals") for each in part]
     tasks = [
         (solver, n, i, relaxation)
         for solver in installed_solvers()
-        for n in setting.pick((200, 1000), (100,))
-        for i in range(setting.pick(5, 2))
+        for n in setting.pick((100, 300, 1000), (100,))
+        for i in range(setting.pick(4, 2))
         for relaxation in (0.0, 1.0)
     ]
     trials = setting.each(partial(attempt, setting), tasks, "solvers")
@@ -224,7 +225,7 @@ def _about_errors(curves: list[dict[str, Any]]) -> Iterator[Finding]:
     """The error's slope for every R₃."""
     for curve in curves:
         steep, noise = curve["slope"], curve["slope_noise"]
-        near = abs(steep + 0.5) <= max(noise, 0.05)
+        near = abs(steep + 0.5) <= max(1.5 * noise, 0.05)  # noise is 1.96 standard errors, and there are several slopes
         yield Finding(
             f"error slope, R₃ = {curve['relaxation']:g}",
             f"{steep:.3f} ± {noise:.3f}",

@@ -86,7 +86,7 @@ def test_near_means_to_a_tenth():
 def test_verdicts(outcome):
     verdicts = {finding.question: finding.verdict for finding in outcome.findings}
     assert verdicts["min λ − 2 sd, n ≥ 400"].startswith("holds")
-    for name in ("Weyl / min λ, n = 400", "λ at δ* / min λ, n = 400", "ratio by λ at δ*, n = 400"):
+    for name in ("Weyl / min λ, n = 400", "λ at δ* / min λ, same n", "ratio by λ at δ*, same n"):
         assert verdicts[name] == "holds"
     assert verdicts["ratio + 2 sd, all n"].startswith("holds")
     assert verdicts["√n‖δ̂‖ below the ratio"] == "holds"

@@ -32,7 +32,7 @@ def test_the_slope_of_a_power_is_its_exponent(power):
 def test_the_standard_error_of_a_slope_is_its_spread():
     n = np.array([100.0, 400.0, 1600.0])
     rng = np.random.default_rng(1)
-    found = [slope(n, list(np.exp(rng.normal(size=(3, 50)) * [[0.5], [0.3], [0.2]]))) for _ in range(400)]
+    found = [slope(n, list(np.exp(rng.normal(size=(3, 50)) * 0.5))) for _ in range(400)]
     spread = np.std([steep for steep, _ in found])
     assert np.mean([error for _, error in found]) == pytest.approx(spread, rel=0.15)
 
