@@ -1,0 +1,63 @@
+"""How well a local classifier agrees with the black box."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..entropy import Array
+
+__all__ = ["Fidelity", "fidelity"]
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Agreement of two classifiers on weighted points.
+
+    Attributes
+    ----------
+    agreement : float
+        Share of points that both put on the same side of one half.
+    r2 : float
+        R² of the probabilities; nan where the black box is constant.
+    auc : float
+        Area under the ROC curve of the local classifier, the truth being the black box's side of one half; nan where
+        there is one side only.
+    n : int
+    held_out : bool
+        Whether the points had no part in the fit.
+    """
+
+    agreement: float
+    r2: float
+    auc: float
+    n: int
+    held_out: bool
+
+    def __str__(self) -> str:
+        where = "new points" if self.held_out else "points of the fit"
+        area = "" if np.isnan(self.auc) else f", AUC {self.auc:.3f}"
+        fit = "" if np.isnan(self.r2) else f", R2 {self.r2:.3f}"
+        return f"agreement {self.agreement:.3f}{fit}{area} on {self.n} {where}"
+
+
+def fidelity(answers: Array, local: Array, weights: Array, held_out: bool) -> Fidelity:
+    """Compare the black box's probabilities with those of the local classifier.
+
+    Examples
+    --------
+    >>> p = np.array([0.1, 0.4, 0.8])
+    >>> print(fidelity(p, p, np.ones(3), True))
+    agreement 1.000, R2 1.000, AUC 1.000 on 3 new points
+    """
+    from sklearn.metrics import roc_auc_score
+
+    w = weights / weights.sum()
+    truth = answers > 0.5
+    mean = float(w @ answers)
+    total = float(w @ np.square(answers - mean))
+    r2 = 1.0 - float(w @ np.square(answers - local)) / total if total > 1e-20 else float("nan")
+    both = float(w @ truth) > 0.0 and float(w @ ~truth) > 0.0
+    auc = float(roc_auc_score(truth, local, sample_weight=w)) if both else float("nan")
+    return Fidelity(float(w @ (truth == (local > 0.5))), r2, auc, len(answers), held_out)

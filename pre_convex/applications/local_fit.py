@@ -1,0 +1,181 @@
+"""The local linear classifier: PRE between the two classes on the same points.
+
+With p₊ the probability of the class that is explained and p₋ = 1 − p₊, both sides share the law of the points, so that
+the log-odds of − are ⟨δ,u⟩ + δ₀ with
+
+    δ from PRE, p side weighted by p₋, q side by p₊          δ₀ = log Σ p₋ − log Σ p₊ exp⟨δ,u⟩
+
+which solves Σ (p₋ − p₊ e^η)(1, u) = 0 for η = ⟨δ,u⟩ + δ₀: no labelled data is needed. Points where e^η is large count
+for much and those where it is small for little; with the roles swapped it is the other way round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import frozen
+from ..entropy import Array, effective_sample_size, exp, log, log_sum_exp
+from ..errors import DataError
+from ..inference import Inference
+from ..likelihoods import ClassProbability
+from ..linear import solve_psd
+from ..problem import RatioProblem
+from ..selection import automatic_radius, cross_validated_radius
+from ..solution import Solution
+from ..solvers import solve
+from ..tables import Table
+
+__all__ = ["LocalFit", "fit_local", "probability_of"]
+
+#: log-odds that vary by less are the same: what is left is round-off
+SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFit:
+    """Log-odds ⟨coef,u⟩ + offset of the explained class, with their noise.
+
+    Attributes
+    ----------
+    coef, std_error : ndarray of shape (k,)
+        Standard errors are nan where there are none.
+    offset : float
+        Log-odds at u = 0, which is x itself.
+    centre : ndarray of shape (k,)
+    spread : ndarray of shape (k + 1, k + 1) or None
+        Covariance of the log-odds at ``centre`` and of ``coef``.
+    refusal : str
+        Why there are no intervals; empty where there are.
+    problem, solution : RatioProblem, Solution
+    ess : (float, float)
+        Effective sample sizes of the p side and of the tilted q side.
+    """
+
+    coef: Array
+    std_error: Array
+    offset: float
+    centre: Array
+    spread: Array | None
+    refusal: str
+    problem: RatioProblem
+    solution: Solution
+    ess: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        for name in ("coef", "std_error", "centre"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def log_odds(self, u: Array) -> Array:
+        """Log-odds of the explained class, shape (n,)."""
+        return np.asarray(u @ self.coef + self.offset)
+
+    def log_odds_error(self, u: Array) -> Array:
+        """Standard errors of the log-odds; nan where intervals are refused."""
+        if self.spread is None:
+            return np.full(len(u), np.nan)
+        g = np.concatenate([np.ones((len(u), 1)), u - self.centre], axis=1)
+        return np.asarray(np.sqrt(np.maximum(np.einsum("nk,kl,nl->n", g, self.spread, g), 0.0)))
+
+    def among(self, chosen: Any) -> LocalFit:
+        """The same classifier as one of all features, of which it uses the chosen; the others have coefficient 0."""
+        k = len(chosen)
+        coef, std_error, centre = np.zeros(k), np.full(k, np.nan), np.zeros(k)
+        coef[chosen], std_error[chosen], centre[chosen] = self.coef, self.std_error, self.centre
+        spread = None
+        if self.spread is not None:
+            spread = np.zeros((k + 1, k + 1))
+            spread[np.ix_(*[np.append(True, chosen)] * 2)] = self.spread
+        return replace(self, coef=coef, std_error=std_error, centre=centre, spread=spread)
+
+
+def probability_of(log_odds: Array) -> Array:
+    """1 / (1 + exp(−log-odds))."""
+    return np.asarray(1.0 / (1.0 + exp(-np.clip(log_odds, -700.0, 700.0))))
+
+
+def fit_local(
+    u: Array,
+    plus: Array,
+    minus: Array,
+    names: tuple[str, ...],
+    *,
+    log_weights: Array | None = None,
+    swap: bool = False,
+    radius: float | str = 0.0,
+    norm: float = 2,
+    floor: float = ClassProbability.floor,
+    kind: str = "hc3",
+    tol: float = 1e-8,
+    seed: int = 0,
+) -> LocalFit:
+    """Fit the local classifier to features u with probabilities of the class and of all others.
+
+    Examples
+    --------
+    >>> u = np.random.default_rng(0).uniform(-1.0, 1.0, (300, 2))
+    >>> plus = probability_of(2.0 * u[:, 0] - u[:, 1] + 0.5)
+    >>> fit = fit_local(u, plus, 1.0 - plus, ("a", "b"))
+    >>> fit.coef.round(6), round(fit.offset, 6)
+    (array([ 2., -1.]), 0.5)
+    """
+    log_plus, log_minus = (log(np.clip(p, floor, 1.0)) for p in (plus, minus))
+    if log_weights is not None:  # both sides share the law of the points
+        log_plus, log_minus = log_plus + log_weights, log_minus + log_weights
+    log_p, log_q, sign = (log_plus, log_minus, 1.0) if swap else (log_minus, log_plus, -1.0)
+    table = Table(names, u)
+    problem = RatioProblem.from_samples(table, table, log_p, log_q, norm=norm, paired=True)
+    problem = problem.with_radius(_radius(problem, radius, seed))
+    solution = solve(problem, tol=tol)
+    delta = solution.delta
+    offset = log_sum_exp(log_p) - log_sum_exp(log_q + u @ delta)
+    std_error, spread, refusal = np.full(problem.k, np.nan), None, ""
+    odds = log_plus - log_minus
+    weighty = odds if log_weights is None else odds[log_weights > -np.inf]
+    if np.ptp(weighty) < SAME:
+        refusal = "the classifier is constant at these points, which have nothing to estimate noise from"
+    else:
+        try:
+            inference = Inference(problem, delta, kind=kind)
+        except DataError as error:
+            if problem.radius == 0.0:
+                raise
+            refusal = str(error).split(": ", 1)[1]
+        else:
+            std_error, spread = inference.std_error, _spread(problem, delta, kind == "hc3")
+            std_error[np.ptp(u, axis=0) == 0.0] = np.nan
+    assert problem.log_weights_p is not None  # it was built from samples
+    ess = effective_sample_size(problem.log_weights_p), effective_sample_size(problem.log_mu(delta))
+    return LocalFit(
+        sign * delta + 0.0, std_error, sign * offset, np.array(problem.target), spread, refusal, problem, solution, ess
+    )
+
+
+def _radius(problem: RatioProblem, radius: float | str, seed: int) -> Any:
+    """The radius as a number."""
+    if radius == "auto":
+        return automatic_radius(problem, seed=seed).radius
+    if radius == "cv":
+        return cross_validated_radius(problem, seed=seed).radius
+    if isinstance(radius, str):
+        raise DataError(f"radius: {radius!r} is not known; use a number, 'auto' or 'cv'")
+    return radius
+
+
+def _spread(problem: RatioProblem, delta: Array, corrected: bool) -> Array:
+    """Covariance of the log-odds at the centre b and of the coefficients, from the influence of every point.
+
+    A point moves them by (w_i − μ_i)(1, H⁻¹(u_i − b)), since the sums behind δ₀ are those behind b and F'μ; the
+    correction divides by one minus its leverage μ_i(1 + (u_i − b)'H⁻¹(u_i − b)), which is its change when left out.
+    """
+    assert problem.log_weights_p is not None
+    w, mu = exp(problem.log_weights_p), exp(problem.log_mu(delta))
+    f = problem.features_q - problem.target
+    pull = solve_psd((f * mu[:, None]).T @ f, f.T).T
+    off = w - mu
+    if corrected:
+        off = off / np.maximum(1.0 - mu * (1.0 + np.einsum("nk,nk->n", f, pull)), 1e-3)
+    moves = off[:, None] * np.concatenate([np.ones((len(f), 1)), pull], axis=1)
+    return np.asarray(moves.T @ moves)

@@ -1,0 +1,291 @@
+"""Points around x: what a local classifier is fitted to, and what the black box reads.
+
+A perturbation is a recipe with ``around(x)``, which gives a :class:`Neighbourhood`: named features z in which x itself
+is ``origin``, random rows of them, and the inputs that the black box is asked about. Perturbations are bounded by
+default: the ratio of the two classes is then bounded too, and intervals keep their coverage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..arrays import as_matrix, as_scalar, as_vector, column_names, frozen
+from ..entropy import Array
+from ..errors import DataError
+from ..tables import as_frame
+
+__all__ = ["Box", "Gaussian", "Neighbourhood", "Numeric", "OnOff", "Perturbation", "Points", "chance", "distance"]
+
+
+class Neighbourhood(Protocol):
+    """Random points around x."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name for each feature."""
+
+    @property
+    def origin(self) -> Array:
+        """Features of x itself, shape (k,)."""
+
+    @property
+    def unit(self) -> Array:
+        """A typical step of every feature, shape (k,)."""
+
+    @property
+    def at_once(self) -> int:
+        """How many inputs are made and predicted at a time."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        """Features z of n random points, shape (n, k)."""
+
+    def inputs(self, z: Array, rng: np.random.Generator) -> Any:
+        """What the black box reads for these features."""
+
+    def encode(self, rows: Any) -> Array:
+        """Features z of given points."""
+
+
+class Perturbation(Protocol):
+    """A recipe for points around any x."""
+
+    def around(self, x: Any) -> Neighbourhood:
+        """The neighbourhood of x."""
+
+
+def distance(z: Array, origin: Array, unit: Array) -> Array:
+    """Root mean square over the features of (z − origin) / unit, shape (n,)."""
+    return np.asarray(np.sqrt(np.square((z - origin) / unit).mean(axis=1)))
+
+
+def chance(value: Any, name: str) -> float:
+    """A probability strictly between zero and one."""
+    number = as_scalar(value, name)
+    if not 0.0 < number < 1.0:
+        raise DataError(f"{name}: {number:g} is not between 0 and 1")
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class Numeric:
+    """Neighbourhood of a point with numeric columns.
+
+    Attributes
+    ----------
+    names, origin, unit
+        As in :class:`Neighbourhood`.
+    law : function of (n, rng)
+        Draws z.
+    back : function of z
+        The points that the features z stand for.
+    backend : {"pandas", "polars", None}
+        The frame that the black box reads, with the columns ``names``; ``None`` for an array.
+    """
+
+    names: tuple[str, ...]
+    origin: Array
+    unit: Array
+    law: Callable[[int, np.random.Generator], Array]
+    back: Callable[[Array], Array] = lambda z: z
+    backend: str | None = None
+    at_once: int = 100_000
+
+    def __post_init__(self) -> None:
+        for name in ("origin", "unit"):
+            object.__setattr__(self, name, frozen(np.array(getattr(self, name), dtype=float)))
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        """Features of n random points."""
+        return np.asarray(self.law(n, rng))
+
+    def inputs(self, z: Array, rng: np.random.Generator) -> Any:
+        """The points as an array, or as a frame if x was one."""
+        points = self.back(z)
+        return points if self.backend is None else as_frame(dict(zip(self.names, points.T, strict=True)), self.backend)
+
+    def encode(self, rows: Any) -> Array:
+        """Rows as a matrix with the columns of x."""
+        z = as_matrix(rows, "z") if np.ndim(rows) > 1 or column_names(rows) else as_vector(rows, "z")[None, :]
+        if z.shape[1] != len(self.names):
+            raise DataError(f"z: has {z.shape[1]} columns for {len(self.names)} features")
+        return z
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A point as its caller gave it: values, names of columns, and the kind of frame it came from."""
+
+    values: Array
+    names: tuple[str, ...]
+    backend: str | None
+
+
+def frame_kind(x: Any) -> str | None:
+    """``"pandas"`` or ``"polars"`` for their frames and series, ``None`` for anything else."""
+    root = type(x).__module__.split(".")[0]
+    return root if root in ("pandas", "polars") else None
+
+
+def read_row(x: Any, data: Any = None) -> Row:
+    """One point with numeric columns: an array, a series, or a frame of one row; names may come from the data."""
+    backend = frame_kind(x) if frame_kind(x) is not None else frame_kind(data)
+    names = column_names(x)
+    if names is not None:
+        rows = as_matrix(x, "x")
+        if len(rows) != 1:
+            raise DataError(f"x: has {len(rows)} rows; one point is explained at a time")
+        values = rows[0]
+    else:
+        if np.ndim(x) == 2 and np.shape(x)[0] == 1:
+            x = np.asarray(x)[0]
+        values = as_vector(x, "x")
+        names = tuple(str(c) for c in x.index) if hasattr(x, "index") and hasattr(x, "to_frame") else None
+    names = names or column_names(data) or tuple(f"x{i}" for i in range(values.size))
+    if len(names) != values.size:
+        raise DataError(f"x: has {values.size} entries, the data has {len(names)} columns")
+    return Row(values, names, backend)
+
+
+def spreads(data: Any, row: Row) -> Array:
+    """Standard deviation of every column of the data; one where a column is constant."""
+    rows = as_matrix(data, "data")
+    if rows.shape[1] != row.values.size:
+        raise DataError(f"data: has {rows.shape[1]} columns, x has {row.values.size}")
+    spread = rows.std(axis=0)
+    return np.asarray(np.where(spread > 0.0, spread, 1.0))
+
+
+def _steps(scale: Any, data: Any, row: Row, name: str) -> Array:
+    """One positive step for every column: given, or in standard deviations of the data."""
+    if scale is None and data is None:
+        raise DataError(f"{name}: how far points may lie from x is not known; give {name}, or data to take it from")
+    given = 1.0 if scale is None else scale
+    step = as_vector(given, name, row.values.size) if np.ndim(given) else np.asarray(as_scalar(given, name))
+    if np.any(step <= 0.0):
+        raise DataError(f"{name}: {given} is not positive")
+    unit = 1.0 if data is None else spreads(data, row)
+    return np.asarray(np.broadcast_to(step * unit, row.values.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Uniform on x ± half-width, column by column.
+
+    Parameters
+    ----------
+    half_width : float or array of shape (d,), optional
+        In units of the columns, or in standard deviations of ``data`` if that is given; then 1 when left out.
+    data : array or frame of shape (n, d), optional
+        A sample of what the black box usually reads.
+
+    Examples
+    --------
+    >>> near = Box(0.5).around([1.0, 2.0])
+    >>> near.names, near.draw(2, np.random.default_rng(0)).round(2)
+    (('x0', 'x1'), array([[1.14, 1.77],
+           [0.54, 1.52]]))
+    """
+
+    half_width: Any = None
+    data: Any = None
+
+    def around(self, x: Any) -> Numeric:
+        """The neighbourhood of x."""
+        row = read_row(x, self.data)
+        step = _steps(self.half_width, self.data, row, "half_width")
+
+        def law(n: int, rng: np.random.Generator) -> Array:
+            return np.asarray(row.values + step * rng.uniform(-1.0, 1.0, (n, step.size)))
+
+        return Numeric(row.names, row.values, step, law, backend=row.backend)
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """Normal around x, column by column; intervals are then too short where the black box is steep.
+
+    Parameters
+    ----------
+    scale : float or array of shape (d,), optional
+        Standard deviation, in units of the columns, or in those of ``data`` if that is given; then 1 when left out.
+    data : array or frame of shape (n, d), optional
+    """
+
+    scale: Any = None
+    data: Any = None
+
+    def around(self, x: Any) -> Numeric:
+        """The neighbourhood of x."""
+        row = read_row(x, self.data)
+        step = _steps(self.scale, self.data, row, "scale")
+
+        def law(n: int, rng: np.random.Generator) -> Array:
+            return np.asarray(row.values + step * rng.normal(size=(n, step.size)))
+
+        return Numeric(row.names, row.values, step, law, backend=row.backend)
+
+
+@dataclass(frozen=True, eq=False)
+class OnOff:
+    """Every column of x is kept (feature 1) or switched off (feature 0), by independent coins.
+
+    Parameters
+    ----------
+    off : float or array of shape (d,)
+        What stands for a column that is off.
+    keep : float
+        Probability that a column is kept.
+
+    Examples
+    --------
+    >>> near = OnOff().around([5.0, 7.0])
+    >>> near.inputs(np.array([[1.0, 0.0]]), None)
+    array([[5., 0.]])
+    """
+
+    off: Any = 0.0
+    keep: float = 0.5
+
+    def around(self, x: Any) -> Numeric:
+        """The neighbourhood of x."""
+        row = read_row(x)
+        d = row.values.size
+        off = as_vector(self.off, "off", d) if np.ndim(self.off) else np.full(d, as_scalar(self.off, "off"))
+        keep = chance(self.keep, "keep")
+        return Numeric(
+            row.names,
+            np.ones(d),
+            np.ones(d),
+            lambda n, rng: (rng.random((n, d)) < keep).astype(float),
+            lambda z: np.where(z > 0.5, row.values, off),
+            row.backend,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points that are given, all of them taken once; their standard deviations are the unit.
+
+    Parameters
+    ----------
+    rows : array or frame of shape (n, d)
+    """
+
+    rows: Any
+
+    def around(self, x: Any) -> Numeric:
+        """The neighbourhood of x, whatever its distance to the points."""
+        row = read_row(x, self.rows)
+        points = as_matrix(self.rows, "perturbation")
+        step = spreads(self.rows, row)
+
+        def law(n: int, rng: np.random.Generator) -> Array:
+            if n > len(points):
+                raise DataError(f"perturbation: {n} points are asked for and {len(points)} are given")
+            return points[:n]
+
+        return Numeric(row.names, row.values, step, law, backend=row.backend)
