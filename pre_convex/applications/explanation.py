@@ -10,152 +10,32 @@ noise of drawing points, neither of how well the black box was trained nor of th
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from ..arrays import frozen
-from ..entropy import Array, exp
 from ..errors import DataError
-from ..inference import Interval, confidence
 from ..likelihoods import ClassProbability
-from ..report import Report
-from ..tables import as_frame
-from .answers import Answers, ask, neighbourhood
+from .answers import ask, neighbourhood
 from .black_box import BlackBox
-from .fidelity import Fidelity, fidelity
-from .local_fit import LocalFit, fit_local, probability_of
-from .perturbations import Neighbourhood, Points, chance
+from .local_explanation import Explanation, make_explanation
+from .perturbations import Box, Gaussian, OnOff, Points, chance
+from .superpixels import SuperPixels
+from .tabular import Tabular
+from .words import Words
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["Explanation", "explain", "explain_all"]
-
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """A local linear classifier: log-odds ⟨coef, z⟩ + intercept of one class against all others.
-
-    Attributes
-    ----------
-    label : object
-        The class that is explained; positive coefficients favour it.
-    names : tuple of str
-        Names of the features z.
-    coef, std_error : ndarray of shape (k,)
-        Change of the log-odds for one more of a feature; for an on/off feature, for switching it on. Standard errors
-        are nan where there are none, and ``refusal`` says why.
-    intercept : float
-        Log-odds at z = 0.
-    origin, unit : ndarray of shape (k,)
-        Features of x itself, and a typical step of every feature.
-    probability : float
-        What the black box says at x.
-    fidelity : Fidelity
-        How well the local classifier agrees with the black box.
-    points, answers : ndarray of shapes (n, k) and (n,)
-        The features it was fitted to, and the black box's probability of the label there.
-    warnings : tuple of str
-    refusal : str
-    fit : LocalFit
-        Problem, solution and certificate, in features (z − origin) / unit.
-    near : Neighbourhood
-    """
-
-    label: Any
-    names: tuple[str, ...]
-    coef: Array
-    std_error: Array
-    intercept: float
-    origin: Array
-    unit: Array
-    probability: float
-    fidelity: Fidelity
-    points: Array
-    answers: Array
-    warnings: tuple[str, ...]
-    refusal: str
-    fit: LocalFit
-    near: Neighbourhood
-
-    def __post_init__(self) -> None:
-        for name in ("coef", "std_error", "origin", "unit", "points", "answers"):
-            object.__setattr__(self, name, frozen(np.asarray(getattr(self, name), dtype=float)))
-
-    @property
-    def effect(self) -> Array:
-        """Coefficients times the typical step of their feature, which makes them comparable."""
-        return self.coef * self.unit
-
-    def conf_int(self, level: float = 0.95) -> Interval:
-        """Confidence intervals of the coefficients; nan where they are refused."""
-        return _interval(self.coef, self.std_error, level)
-
-    def decision_function(self, z: Any) -> Array:
-        """Log-odds of the label by the local classifier, for points or rows of features."""
-        return self.fit.log_odds(self._steps(z))
-
-    def predict_proba(self, z: Any) -> Array:
-        """Probabilities of all other classes and of the label, shape (n, 2)."""
-        p = probability_of(self.decision_function(z))
-        return np.column_stack([1.0 - p, p])
-
-    def decision_interval(self, z: Any = None, level: float = 0.95) -> Interval:
-        """Confidence intervals of the local classifier's log-odds; at x itself without z."""
-        u = np.zeros((1, len(self.names))) if z is None else self._steps(z)
-        return _interval(self.fit.log_odds(u), self.fit.log_odds_error(u), level)
-
-    def _steps(self, z: Any) -> Array:
-        """Points in typical steps from x."""
-        return (self.near.encode(z) - self.origin) / self.unit
-
-    def summary(self, level: float = 0.95) -> Report:
-        """Coefficients, the largest effect first, then what the two classifiers say and how well they agree."""
-        interval = self.conf_int(level)
-        order = np.argsort(-np.abs(self.effect), kind="stable")
-        here = float(self.fit.offset)
-        notes = [
-            ("black box at x", f"P = {self.probability:.4g}"),
-            ("local classifier at x", f"P = {probability_of(np.array([here]))[0]:.4g}, log-odds {here:.4g}"),
-        ]
-        if self.refusal:
-            values = self.coef[order][:, None]
-            notes.append(("intervals", f"not shown: {self.refusal}"))
-        else:
-            values = _table(interval)[order]
-            limits = self.decision_interval(level=level)
-            notes[1] = (notes[1][0], f"{notes[1][1]} [{limits.lower[0]:.4g}, {limits.upper[0]:.4g}]")
-        notes.append(("fidelity", str(self.fidelity)))
-        solution = self.fit.solution
-        notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))
-        notes.append(("ESS", "p {:.0f}, weights {:.0f} of {}".format(*self.fit.ess, len(self.points))))
-        title = f"Local explanation of {self.label!r} against the rest, n = {len(self.points)}"
-        names = tuple(self.names[i] for i in order)
-        return Report(title, names, frozen(values), level, tuple(notes), self.warnings)
-
-    def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
-        """A data frame of pandas or polars, one row for each feature."""
-        table = _table(self.conf_int(level))
-        data: dict[str, Any] = {"feature": list(self.names), "value": self.origin, "effect": self.effect}
-        keys = ("coef", "std_error", "z", "p_value", "lower", "upper")
-        return as_frame(data | {key: table[:, i] for i, key in enumerate(keys)}, backend)
-
-
-def _interval(estimate: Array, std_error: Array, level: float) -> Interval:
-    """Normal interval; nan where the standard error is."""
-    width = float(ndtri(0.5 + 0.5 * confidence(level))) * std_error
-    return Interval(estimate, std_error, estimate - width, estimate + width, level)
-
-
-def _table(interval: Interval) -> Array:
-    """Estimate, standard error, z, p-value and limits as columns."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(interval.std_error > 0.0, interval.estimate / interval.std_error, np.nan)
-    p = 2.0 * ndtr(-np.abs(z))
-    return np.column_stack([interval.estimate, interval.std_error, z, p, interval.lower, interval.upper])
+__all__ = [
+    "Box",
+    "Explanation",
+    "Gaussian",
+    "OnOff",
+    "Points",
+    "SuperPixels",
+    "Tabular",
+    "Words",
+    "explain",
+    "explain_all",
+]
 
 
 def explain(
@@ -305,83 +185,5 @@ def _explanations(
     for each in labels:
         index, label = box.column(each, here)
         options = {"radius": radius, "seed": random_state, **terms}
-        found[label] = _explanation(label, index, float(here[0, index]), near, train, again, test, options)
+        found[label] = make_explanation(label, index, float(here[0, index]), near, train, again, test, options)
     return found
-
-
-def _explanation(
-    label: Any,
-    index: int,
-    probability: float,
-    near: Neighbourhood,
-    train: Answers,
-    again: Answers | None,
-    test: Answers | None,
-    options: dict[str, Any],
-) -> Explanation:
-    """Fit, judge and put together."""
-
-    def fitted(answers: Answers, chosen: Any, **changed: Any) -> LocalFit:
-        u = ((answers.z - near.origin) / near.unit)[:, chosen]
-        names = tuple(np.array(near.names, dtype=object)[chosen])
-        return fit_local(u, *answers.sides(index), names, log_weights=answers.log_weights, **(options | changed))
-
-    fit = fitted(train, slice(None))
-    notes = []
-    if again is not None:
-        chosen = np.abs(fit.coef) > 0.0
-        if chosen.any():
-            train, fit = again, fitted(again, chosen, radius=0.0).among(chosen)
-        else:
-            notes.append("the radius leaves no feature to refit; take a smaller one")
-    judged = train if test is None else test
-    local = probability_of(fit.log_odds((judged.z - near.origin) / near.unit))
-    agreement = fidelity(judged.sides(index)[0], local, judged.weights, test is not None)
-    plus, minus = train.sides(index)
-    notes += _warnings(fit, plus, minus, near.names, train, agreement, options)
-    coef = fit.coef / near.unit
-    return Explanation(
-        label, near.names, coef, fit.std_error / near.unit, fit.offset - float(coef @ near.origin), near.origin,
-        near.unit, probability, agreement, train.z, plus, tuple(notes), fit.refusal, fit, near,
-    )  # fmt: skip
-
-
-def _warnings(
-    fit: LocalFit,
-    plus: Array,
-    minus: Array,
-    names: tuple[str, ...],
-    train: Answers,
-    agreement: Fidelity,
-    options: dict[str, Any],
-) -> list[str]:
-    """What a careful reader of the figures would say."""
-    if np.ptp(plus) == 0.0 and np.ptp(minus) == 0.0:
-        return [f"the black box says P = {plus[0]:.4g} at every point: there is nothing to explain; go further from x"]
-    notes = []
-    still = [name for name, spread in zip(names, np.ptp(train.z, axis=0), strict=True) if spread == 0.0]
-    if still:
-        notes.append(f"{', '.join(still[:5])}{', …' * (len(still) > 5)}: never changes, so that nothing is known of it")
-    if np.all(plus > 0.5) or np.all(plus <= 0.5):
-        side = "above" if plus[0] > 0.5 else "below"
-        notes.append(
-            f"P is {side} one half at every point: no decision changes here, the coefficients tell how the odds vary"
-        )
-    ruled_out = (minus if options["swap"] else plus) <= options["floor"]
-    resting = float(exp(fit.problem.log_mu(fit.solution.delta))[ruled_out].sum())
-    if resting > 0.01:
-        notes.append(
-            f"{resting:.0%} of the weight rests on points that the black box rules out (P below {options['floor']:g}): "
-            "the coefficients depend on that floor; give another floor, or take a smaller neighbourhood"
-        )
-    few = max(10.0, 2.0 * fit.problem.k)
-    if min(fit.ess) < few:
-        notes.append(
-            f"ESS is {min(fit.ess):.0f}: few points decide, and intervals are too short; take more points, a smaller "
-            "neighbourhood, or swap"
-        )
-    if fit.solution.free_directions > len(still):
-        notes.append("some features always change together; their coefficients share what belongs to all of them")
-    if agreement.r2 < 0.5:
-        notes.append(f"R2 is {agreement.r2:.2f}: the black box is far from linear here; take a smaller neighbourhood")
-    return notes

@@ -136,16 +136,11 @@ def fit_local(
     weighty = odds if log_weights is None else odds[log_weights > -np.inf]
     if np.ptp(weighty) < SAME:
         refusal = "the classifier is constant at these points, which have nothing to estimate noise from"
+    elif problem.radius > 0.0:
+        refusal = f"the radius {problem.radius:.3g} shrinks the coefficients by as much as their noise; try refit=True"
     else:
-        try:
-            inference = Inference(problem, delta, kind=kind)
-        except DataError as error:
-            if problem.radius == 0.0:
-                raise
-            refusal = str(error).split(": ", 1)[1]
-        else:
-            std_error, spread = inference.std_error, _spread(problem, delta, kind == "hc3")
-            std_error[np.ptp(u, axis=0) == 0.0] = np.nan
+        std_error, spread = Inference(problem, delta, kind=kind).std_error, _spread(problem, delta, kind == "hc3")
+        std_error[np.ptp(u, axis=0) == 0.0] = np.nan
     assert problem.log_weights_p is not None  # it was built from samples
     ess = effective_sample_size(problem.log_weights_p), effective_sample_size(problem.log_mu(delta))
     return LocalFit(

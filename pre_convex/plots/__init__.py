@@ -4,6 +4,7 @@ Every function draws on the axes it is given, or on a figure of its own that nee
 ``axes.figure.savefig(path)``, or look at it in a notebook.
 """
 
+from .explanation import plot_boundary, plot_effects, plot_superpixels
 from .fit import plot_balance, plot_coefficients, plot_weights
 from .normal import plot_ellipse, plot_qq
 from .path import plot_radius_path
@@ -11,10 +12,13 @@ from .ratio import plot_ratio
 
 __all__ = [
     "plot_balance",
+    "plot_boundary",
     "plot_coefficients",
+    "plot_effects",
     "plot_ellipse",
     "plot_qq",
     "plot_radius_path",
     "plot_ratio",
+    "plot_superpixels",
     "plot_weights",
 ]

@@ -1,0 +1,261 @@
+"""Tables with numeric and categorical columns, as pandas frames or arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_matrix, as_scalar, frozen
+from ..entropy import Array
+from ..errors import DataError
+from ..tables import as_frame
+from .perturbations import chance, frame_kind
+
+__all__ = ["Column", "TableNeighbourhood", "Tabular"]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column around x.
+
+    Attributes
+    ----------
+    name : str
+    value : object
+        What x has in it.
+    low, high, step : float
+        Numeric: the range that is drawn from, and the half-width of the box.
+    whole : bool
+        Numeric: whether it holds whole numbers.
+    others, shares : list, ndarray
+        Categorical: the other categories of the data, and how frequent they are among themselves.
+    """
+
+    name: str
+    value: Any
+    low: float = 0.0
+    high: float = 0.0
+    step: float = 1.0
+    whole: bool = False
+    others: Any = None
+    shares: Array | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers."""
+        return self.shares is None
+
+    @property
+    def feature(self) -> str:
+        """Name of the feature: the column, or that it has the category of x."""
+        return self.name if self.numeric else f"{self.name} = {self.value}"
+
+    def encode(self, values: Any) -> Array:
+        """Feature of given values: the number, or 1 for the category of x and 0 for any other."""
+        if self.numeric:
+            try:
+                return np.asarray(values, dtype=float)
+            except (TypeError, ValueError):
+                raise DataError(f"z: column {self.name!r} holds values that are not numbers") from None
+        return np.array([float(_same(v, self.value)) for v in values])
+
+
+@dataclass(frozen=True, eq=False)
+class TableNeighbourhood:
+    """Rows of a table around x: numbers from a box, categories kept or exchanged.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    keep : float
+    types : mapping or None
+        Types of the columns of the frame that the black box reads; ``None`` for an array.
+    """
+
+    columns: tuple[Column, ...]
+    keep: float
+    types: Any
+    at_once: int = 100_000
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns, or columns with the category of x."""
+        return tuple(c.feature for c in self.columns)
+
+    @property
+    def origin(self) -> Array:
+        """Numbers of x; 1 for every category."""
+        return frozen(np.array([float(c.value) if c.numeric else 1.0 for c in self.columns]))
+
+    @property
+    def unit(self) -> Array:
+        """Half-widths; 1 for every category."""
+        return frozen(np.array([c.step for c in self.columns]))
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        """Numbers from the box, coins for the categories."""
+        return np.column_stack([self._draw(c, n, rng) for c in self.columns])
+
+    def _draw(self, column: Column, n: int, rng: np.random.Generator) -> Array:
+        if not column.numeric:
+            return (rng.random(n) < self.keep).astype(float) if len(column.others) else np.ones(n)
+        if column.whole:
+            return rng.integers(int(np.ceil(column.low)), int(np.floor(column.high)), n, endpoint=True).astype(float)
+        return np.asarray(rng.uniform(column.low, column.high, n))
+
+    def inputs(self, z: Array, rng: np.random.Generator) -> Any:
+        """Rows as the black box reads them; a category that is exchanged becomes another one of the data."""
+        data: dict[str, Any] = {}
+        for i, column in enumerate(self.columns):
+            if column.numeric:
+                data[column.name] = z[:, i]
+            else:
+                values = np.empty(len(z), dtype=object)
+                values[:] = [column.value] * len(z)
+                off = np.flatnonzero(z[:, i] < 0.5)
+                if off.size:
+                    drawn = rng.choice(len(column.others), off.size, p=column.shares)
+                    values[off] = [column.others[j] for j in drawn]
+                data[column.name] = values
+        if self.types is None:
+            return np.column_stack([np.asarray(values) for values in data.values()])
+        return as_frame(data, "pandas").astype(self.types)
+
+    def encode(self, rows: Any) -> Array:
+        """Features of rows of the table; for a table of frames, also rows of features."""
+        if hasattr(rows, "columns"):
+            missing = [c.name for c in self.columns if c.name not in rows.columns]
+            if missing:
+                raise DataError(f"z: lacks the columns {', '.join(missing)}")
+            return np.column_stack([c.encode(rows[c.name]) for c in self.columns])
+        values = np.asarray(rows) if self.types is None else as_matrix(rows, "z")
+        if values.ndim != 2 or values.shape[1] != len(self.columns):
+            raise DataError(f"z: has shape {values.shape} for {len(self.columns)} columns")
+        if self.types is not None:
+            return np.asarray(values)
+        return np.column_stack([c.encode(values[:, i]) for i, c in enumerate(self.columns)])
+
+
+@dataclass(frozen=True, eq=False)
+class Tabular:
+    """Numeric columns from a box within the range of the data, categorical ones kept or exchanged.
+
+    The feature of a categorical column is whether a row has the category of x: kept with a chance, otherwise another
+    category is drawn as often as the data has it. Numbers vary uniformly within some standard deviations of x, whole
+    numbers by whole numbers.
+
+    Parameters
+    ----------
+    data : pandas frame, or array of shape (n, d)
+        A sample of what the black box usually reads; it is asked about frames with the same columns and types, or
+        about arrays.
+    categorical : sequence of names or indices, optional
+        Columns of categories beside those that hold no numbers; truth values count as categories.
+    half_width : float
+        In standard deviations of a column.
+    keep : float
+        Probability that a category is kept.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"age": [30, 50, 40], "job": ["cook", "smith", "cook"]})
+    >>> Tabular(data).around(data.iloc[0]).names
+    ('age', 'job = cook')
+    """
+
+    data: Any
+    categorical: Any = ()
+    half_width: float = 1.0
+    keep: float = 0.5
+
+    def around(self, x: Any) -> TableNeighbourhood:
+        """The neighbourhood of a row."""
+        framed = frame_kind(self.data) == "pandas" and hasattr(self.data, "columns")
+        if not framed and (np.ndim(self.data) != 2 or hasattr(self.data, "columns")):
+            raise DataError("data: is neither a pandas frame nor an array of shape (n, d)")
+        frame = self.data
+        if not framed:
+            frame = as_frame({f"x{i}": column for i, column in enumerate(np.asarray(frame).T)}, "pandas")
+        if len(frame) == 0 or frame.shape[1] == 0:
+            raise DataError(f"data: is empty, shape {frame.shape}")
+        frame = frame.rename(columns=str)
+        if frame.columns.has_duplicates:
+            raise DataError(f"data: the column {frame.columns[frame.columns.duplicated()][0]!r} stands there twice")
+        row = _row(x, list(frame.columns))
+        names = {frame.columns[c] if isinstance(c, (int, np.integer)) else str(c) for c in self.categorical}
+        unknown = sorted(names - set(frame.columns))
+        if unknown:
+            raise DataError(f"categorical: {unknown[0]!r} is not a column of the data")
+        width = as_scalar(self.half_width, "half_width")
+        if width <= 0.0:
+            raise DataError(f"half_width: {width:g} is not positive")
+        columns = [
+            _category(name, row[name], frame[name])
+            if name in names or not _holds_numbers(frame[name])
+            else _number(name, row[name], frame[name], width)
+            for name in frame.columns
+        ]
+        types = dict(frame.dtypes) if framed else None
+        return TableNeighbourhood(tuple(columns), chance(self.keep, "keep"), types)
+
+
+def _row(x: Any, names: list[str]) -> dict[str, Any]:
+    """Values of x by column: a mapping, a series, a frame of one row, or values in the order of the columns."""
+    if hasattr(x, "columns") and hasattr(x, "iloc"):
+        if len(x) != 1:
+            raise DataError(f"x: has {len(x)} rows; one point is explained at a time")
+        x = x.iloc[0]
+    if hasattr(x, "index") and hasattr(x, "to_dict"):
+        x = x.to_dict()
+    if isinstance(x, Mapping):
+        found = {str(key): value for key, value in x.items()}
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise DataError(f"x: lacks the columns {', '.join(missing)} of the data")
+        return found
+    values = list(np.asarray(x, dtype=object).ravel())
+    if len(values) != len(names):
+        raise DataError(f"x: has {len(values)} entries, the data has {len(names)} columns")
+    return dict(zip(names, values, strict=True))
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Whether a column holds numbers; truth values are categories."""
+    kind = getattr(column.dtype, "numpy_dtype", column.dtype)  # nullable types of pandas have one of NumPy's inside
+    return getattr(kind, "kind", "O") in "iuf"
+
+
+def _number(name: str, value: Any, data: Any, width: float) -> Column:
+    """A numeric column: the box around x, within the range of the data."""
+    try:
+        here = float(value)
+    except (TypeError, ValueError):
+        here = np.nan
+    if not np.isfinite(here):
+        raise DataError(f"x: column {name!r} is {value!r}; fill it in first, or name it among the categorical columns")
+    known = data.dropna().to_numpy(dtype=float)
+    known = known[np.isfinite(known)]
+    if known.size == 0:
+        raise DataError(f"data: column {name!r} has no finite value")
+    spread = float(known.std())
+    whole = data.dtype.kind in "iu" and here.is_integer()
+    step = max(width * (spread or 1.0), 1.0 if whole else 0.0)
+    low, high = max(here - step, min(known.min(), here)), min(here + step, max(known.max(), here))
+    return Column(name, here, float(low), float(high), step, whole)
+
+
+def _category(name: str, value: Any, data: Any) -> Column:
+    """A categorical column: the other categories of the data and their shares."""
+    counts = data.dropna().value_counts()
+    others = [category for category, count in counts.items() if count > 0 and not _same(category, value)]
+    shares = np.array([float(counts[category]) for category in others])
+    return Column(name, value, others=others, shares=shares / shares.sum() if others else shares)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two categories are the same; missing ones are."""
+    return bool(a == b) or bool(a != a and b != b)

@@ -1,0 +1,194 @@
+"""Local explanations: effects with intervals, the boundary in two dimensions, super-pixels over their image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..entropy import Array, Index
+from ..errors import DataError
+from .canvas import BLUE, GREY, ORANGE, axes_of, label, labels, name_rows, set_legend, set_title, shown_of, text_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.colors import Colormap
+
+__all__ = ["plot_boundary", "plot_effects", "plot_superpixels"]
+
+#: effects that a figure shows at most
+MOST_EFFECTS = 25
+
+
+def plot_effects(
+    names: Sequence[str],
+    effect: Array,
+    lower: Array | None = None,
+    upper: Array | None = None,
+    *,
+    title: Sequence[str] = (),
+    xlabel: str = "effect on the log-odds",
+    ax: Axes | None = None,
+) -> Axes:
+    """Bars of effects, the largest first, with their intervals; pale where the interval holds zero.
+
+    Parameters
+    ----------
+    names : sequence of str
+    effect : array of shape (k,)
+    lower, upper : arrays of shape (k,), optional
+        Limits; nan for an effect without them.
+    title : sequence of str
+        Lines of the title.
+    xlabel : str
+    ax : Axes, optional
+    """
+    order = np.argsort(-np.abs(effect), kind="stable")[:MOST_EFFECTS]
+    value, at = effect[order], np.arange(len(order))
+    clear = np.ones(len(order), dtype=bool)
+    if lower is not None and upper is not None:
+        clear = ~((lower[order] <= 0.0) & (upper[order] >= 0.0))
+    ax, own = axes_of(ax, 6.8, 1.9 + 0.26 * max(len(order), 4))
+    for colour, positive, name in ((BLUE, True, "for the label"), (ORANGE, False, "against it")):
+        side = (value > 0.0) == positive
+        for shown, alpha in ((side & clear, 1.0), (side & ~clear, 0.3)):
+            if shown.any():
+                named = name if alpha == 1.0 else f"{name}, not told apart from zero"
+                ax.barh(at[shown], value[shown], height=0.66, color=colour, alpha=alpha, label=named, zorder=2)
+    if lower is not None and upper is not None:
+        ax.hlines(at, lower[order], upper[order], color="black", linewidth=1.3, zorder=3)
+    ax.axvline(0.0, color="black", linewidth=0.9, zorder=1)
+    shown_names = labels(names, order)
+    name_rows(ax, shown_names)
+    ax.set_xlabel(xlabel)
+    some = shown_of(len(order), len(names))
+    set_title(ax, own, *title, f"the largest {some}" * bool(some), beside=text_width(shown_names))
+    set_legend(ax, 2)
+    return ax
+
+
+def plot_boundary(
+    points: Array,
+    probability: Array,
+    coef: Array,
+    intercept: float,
+    x: Array,
+    *,
+    names: Sequence[str] = ("x0", "x1"),
+    black_box: Callable[[Array], Array] | None = None,
+    title: Sequence[str] = (),
+    ax: Axes | None = None,
+) -> Axes:
+    """Points in the plane, the black box's boundary and that of the local classifier.
+
+    Parameters
+    ----------
+    points : array of shape (n, 2)
+    probability : array of shape (n,)
+        What the black box says of the label at the points.
+    coef, intercept : array of shape (2,), float
+        The local classifier: log-odds ⟨coef, z⟩ + intercept.
+    x : array of shape (2,)
+        The point that is explained.
+    names : sequence of str
+    black_box : function of points, optional
+        Probability of the label, to shade the plane with.
+    title : sequence of str
+    ax : Axes, optional
+    """
+    if points.shape[1] != 2:
+        raise DataError(f"points: have {points.shape[1]} features; a boundary can be drawn for two of them")
+    ax, own = axes_of(ax, 6.2, 5.6)
+    low, high = points.min(axis=0), points.max(axis=0)
+    low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
+    if black_box is not None:
+        u, v = np.meshgrid(np.linspace(low[0], high[0], 120), np.linspace(low[1], high[1], 120))
+        p = np.asarray(black_box(np.column_stack([u.ravel(), v.ravel()]))).reshape(u.shape)
+        ax.contourf(u, v, p, levels=np.linspace(0.0, 1.0, 11), cmap=_diverging(), alpha=0.35, zorder=0)
+        if p.min() < 0.5 < p.max():
+            ax.contour(u, v, p, levels=[0.5], colors=GREY, linewidths=2.0, zorder=2)
+            ax.plot([], [], color=GREY, linewidth=2.0, label="black box, one half")
+    for inside, colour, mark, name in (
+        (probability > 0.5, BLUE, "o", "label more likely"),
+        (probability <= 0.5, ORANGE, "s", "other classes"),
+    ):
+        if inside.any():
+            first, second = points[inside].T
+            ax.scatter(first, second, s=9, marker=mark, color=colour, alpha=0.55, linewidths=0, label=name, zorder=1)
+    line = _line(coef, intercept, low, high)
+    if line is not None:
+        ax.plot(*line, color="black", linestyle="--", linewidth=2.0, label="local classifier, one half", zorder=3)
+    ax.plot(*x, "*", color="white", markeredgecolor="black", markersize=15, label="x", zorder=4)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=label(names[0]), ylabel=label(names[1]))
+    set_title(ax, own, *title, "" if line is not None else "the local classifier's boundary lies outside")
+    set_legend(ax, 3)
+    return ax
+
+
+def _line(coef: Array, intercept: float, low: Array, high: Array) -> Any:
+    """Part of the line ⟨coef, z⟩ + intercept = 0 inside a box, as (two first, two second coordinates)."""
+    hits = []
+    for i in (0, 1):  # crossings with the sides on which coordinate i is fixed
+        j = 1 - i
+        if coef[j] != 0.0:
+            for edge in (low[i], high[i]):
+                other = -(intercept + coef[i] * edge) / coef[j]
+                if low[j] <= other <= high[j]:
+                    hits.append((edge, other) if i == 0 else (other, edge))
+    return None if len(hits) < 2 else np.array([min(hits), max(hits)]).T
+
+
+def plot_superpixels(
+    image: Any,
+    superpixels: Index,
+    value: Array,
+    *,
+    limit: float | None = None,
+    title: Sequence[str] = (),
+    bar: str = "effect on the log-odds",
+    ax: Axes | None = None,
+) -> Axes:
+    """An image in grey with its super-pixels coloured by a value: blue for positive, orange for negative.
+
+    Parameters
+    ----------
+    image : array of shape (height, width) or (height, width, channels)
+    superpixels : array of shape (height, width)
+        Number of the super-pixel of every pixel.
+    value : array of shape (k,)
+    limit : float, optional
+        Size of the value with the strongest colour; the largest there is when left out.
+    title : sequence of str
+    bar : str
+        Label of the colour bar; none is drawn if it is empty.
+    ax : Axes, optional
+    """
+    picture = np.asarray(image, dtype=float)
+    grey = picture if picture.ndim == 2 else picture[..., :3].mean(axis=-1)
+    largest = float(np.abs(value).max()) if limit is None else limit
+    ax, own = axes_of(ax, 5.6, 4.8)
+    span = np.ptp(grey) or 1.0  # faded, so that colours show on its darkest parts too
+    ax.imshow(0.5 + 0.5 * (grey - grey.min()) / span, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest")
+    shade = np.asarray(value[superpixels], dtype=float)
+    seen = ax.imshow(
+        shade,
+        cmap=_diverging(),
+        vmin=-(largest or 1.0),
+        vmax=largest or 1.0,
+        alpha=0.9 * np.clip(np.abs(shade) / (largest or 1.0), 0.0, 1.0) ** 0.4,
+        interpolation="nearest",
+    )
+    if bar:
+        seen_bar = ax.get_figure(root=True).colorbar(seen, ax=ax, label=bar, shrink=0.85)  # type: ignore[union-attr]
+        seen_bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
+    ax.set(xticks=[], yticks=[])
+    set_title(ax, own, *title, beside=1.2 if bar else 0.3)
+    return ax
+
+
+def _diverging() -> Colormap:
+    """Orange through white to blue."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("orange-blue", [ORANGE, "white", BLUE])
