@@ -99,15 +99,22 @@ def _by_rows(problem: RatioProblem, delta: Array, kind: str) -> Influence:
     f_p, f_q = problem.features_p - b, problem.features_q - b
     H = without_noise((f_q * mu[:, None]).T @ f_q, b)
     p, q = w[:, None] * f_p, mu[:, None] * f_q
+    log_z, along = mu - base, p @ delta
     if kind == "hc3":
-        share = mu / np.maximum(1.0 - mu, 1e-12)
-        leverage = share * np.einsum("jk,jk->j", f_q, solve_psd(H, f_q.T).T)
-        p = p / np.maximum(1.0 - w, 1e-3)[:, None]
-        q = q / np.maximum(1.0 - leverage, 1e-3)[:, None]
+        length = np.einsum("jk,jk->j", f_q, solve_psd(H, f_q.T).T)
+        alone = np.maximum(1.0 - w, 1e-3)
+        along = along / alone
+        if problem.paired:  # a row leaves both sides at once, so that what cancels in it must go on to cancel
+            stays = np.maximum(1.0 - mu * (1.0 + length), 1e-3)[:, None]
+            p, q = p / stays, q / stays
+        else:
+            leverage = mu / np.maximum(1.0 - mu, 1e-12) * length
+            p = p / alone[:, None]
+            q = q / np.maximum(1.0 - leverage, 1e-3)[:, None]
     elif kind == "paper":
         p = p + (w - 1.0 / len(p))[:, None] * b
         q = q + (mu - 1.0 / len(q))[:, None] * b
-    log_z, along = mu - base, p @ delta
+        along = p @ delta
     # rows that are the same samples are added first
     both = [(p - q, along - log_z)] if problem.paired else [(p, along), (-q, -log_z)]
     return Influence(
