@@ -8,7 +8,7 @@ import numpy as np
 
 from ..entropy import Array
 
-__all__ = ["Fidelity", "fidelity"]
+__all__ = ["Fidelity", "fidelity", "roc_area"]
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,6 @@ def fidelity(answers: Array, local: Array, weights: Array, held_out: bool) -> Fi
     >>> print(fidelity(p, p, np.ones(3), True))
     agreement 1.000, R2 1.000, AUC 1.000 on 3 new points
     """
-    from sklearn.metrics import roc_auc_score
-
     w = weights / weights.sum()
     truth = answers > 0.5
     mean = float(w @ answers)

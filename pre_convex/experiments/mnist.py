@@ -1,0 +1,65 @@
+"""MNIST, from a folder with its IDX files or, on request, from OpenML."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..entropy import Array
+from ..errors import DataError
+
+__all__ = ["read_idx", "read_mnist", "read_openml"]
+
+#: first four bytes of IDX files of bytes, by their number of dimensions
+MAGIC = {1: b"\x00\x00\x08\x01", 3: b"\x00\x00\x08\x03"}
+
+
+def read_idx(path: Path, dimensions: int) -> Any:
+    """Bytes of an IDX file, plain or compressed by gzip, in its own shape."""
+    try:
+        content = path.read_bytes()
+        if content[:2] == b"\x1f\x8b":
+            content = gzip.decompress(content)
+    except (OSError, EOFError) as error:
+        raise DataError(f"--mnist: {path.name} cannot be read ({error})") from error
+    if content[:4] != MAGIC[dimensions]:
+        raise DataError(f"--mnist: {path.name} is not an IDX file of bytes with {dimensions} dimensions")
+    start = 4 + 4 * dimensions
+    shape = [int(size) for size in np.frombuffer(content[4:start], dtype=">u4")]
+    if len(content) - start != int(np.prod(shape)):
+        raise DataError(f"--mnist: {path.name} has {len(content) - start} bytes where its header says {shape}")
+    return np.frombuffer(content[start:], dtype=np.uint8).reshape(shape)
+
+
+def read_mnist(folder: Path) -> tuple[Array, Any, Array, Any]:
+    """Images with pixels in [0, 1] and labels, for training and for testing."""
+    found = []
+    for part in ("train", "t10k"):
+        arrays = []
+        for kind, dimensions in (("images", 3), ("labels", 1)):
+            name = f"{part}-{kind}-idx{dimensions}-ubyte"
+            places = [
+                p for pattern in (name, f"{name}.gz", name.replace("-idx", ".idx")) for p in folder.rglob(pattern)
+            ]
+            if not places:
+                raise DataError(f"--mnist: {folder} holds no {name}, plain or as .gz")
+            arrays.append(read_idx(places[0], dimensions))
+        if len(arrays[0]) != len(arrays[1]):
+            raise DataError(f"--mnist: {len(arrays[0])} images and {len(arrays[1])} labels in {part}")
+        found += [arrays[0] / 255.0, arrays[1].astype(int)]
+    return found[0], found[1], found[2], found[3]
+
+
+def read_openml() -> tuple[Array, Any, Array, Any]:
+    """MNIST from OpenML; asks the network, and therefore only on request."""
+    from sklearn.datasets import fetch_openml
+
+    try:
+        images, labels = fetch_openml("mnist_784", version=1, as_frame=False, return_X_y=True)
+    except OSError as error:
+        raise DataError(f"--mnist: OpenML cannot be reached ({error}); give a folder with the IDX files") from error
+    images, labels = np.asarray(images).reshape(-1, 28, 28) / 255.0, np.asarray(labels).astype(int)
+    return images[:60_000], labels[:60_000], images[60_000:], labels[60_000:]
