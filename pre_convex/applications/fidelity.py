@@ -58,7 +58,7 @@ def fidelity(answers: Array, local: Array, weights: Array, held_out: bool) -> Fi
     total = float(w @ np.square(answers - mean))
     r2 = 1.0 - float(w @ np.square(answers - local)) / total if total > 1e-20 else float("nan")
     area = roc_area(truth, local, w)
-    return Fidelity(float(w @ (truth == (local > 0.5))), r2, area, len(answers), held_out)
+    return Fidelity(min(float(w @ (truth == (local > 0.5))), 1.0), r2, area, len(answers), held_out)
 
 
 def roc_area(truth: Any, score: Array, weights: Array | None = None) -> float:

@@ -71,8 +71,8 @@ class TableNeighbourhood:
     ----------
     columns : tuple of Column
     keep : float
-    types : mapping or None
-        Types of the columns of the frame that the black box reads; ``None`` for an array.
+    types : mapping or dtype
+        Types of the columns of the frame that the black box reads, or the type of an array.
     """
 
     columns: tuple[Column, ...]
@@ -120,8 +120,8 @@ class TableNeighbourhood:
                     drawn = rng.choice(len(column.others), off.size, p=column.shares)
                     values[off] = [column.others[j] for j in drawn]
                 data[column.name] = values
-        if self.types is None:
-            return np.column_stack([np.asarray(values) for values in data.values()])
+        if not isinstance(self.types, dict):
+            return np.column_stack(list(data.values())).astype(self.types)
         return as_frame(data, "pandas").astype(self.types)
 
     def encode(self, rows: Any) -> Array:
@@ -131,10 +131,11 @@ class TableNeighbourhood:
             if missing:
                 raise DataError(f"z: lacks the columns {', '.join(missing)}")
             return np.column_stack([c.encode(rows[c.name]) for c in self.columns])
-        values = np.asarray(rows) if self.types is None else as_matrix(rows, "z")
+        framed = isinstance(self.types, dict)
+        values = as_matrix(rows, "z") if framed else np.asarray(rows)
         if values.ndim != 2 or values.shape[1] != len(self.columns):
             raise DataError(f"z: has shape {values.shape} for {len(self.columns)} columns")
-        if self.types is not None:
+        if framed:
             return np.asarray(values)
         return np.column_stack([c.encode(values[:, i]) for i, c in enumerate(self.columns)])
 
@@ -199,7 +200,7 @@ class Tabular:
             else _number(name, row[name], frame[name], width)
             for name in frame.columns
         ]
-        types = dict(frame.dtypes) if framed else None
+        types = dict(frame.dtypes) if framed else np.asarray(self.data).dtype
         return TableNeighbourhood(tuple(columns), chance(self.keep, "keep"), types)
 
 

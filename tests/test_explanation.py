@@ -1,0 +1,649 @@
+"""Local explanations: exact where the black box is linear, honest intervals where it is not, answers to every oddity."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import pre_convex as pre
+from pre_convex.applications.black_box import BlackBox
+from pre_convex.applications.explanation import (
+    Box,
+    Gaussian,
+    OnOff,
+    Points,
+    SuperPixels,
+    Tabular,
+    Words,
+    explain,
+    explain_all,
+)
+from pre_convex.applications.fidelity import roc_area
+from pre_convex.applications.local_fit import fit_local, probability_of
+from pre_convex.inference import Inference
+
+ROOT = Path(__file__).parents[1]
+SLOPES = np.array([2.0, -1.0, 0.0])
+X = np.array([0.3, -0.2, 5.0])
+
+
+def linear(z):
+    return probability_of(np.asarray(z) @ SLOPES + 0.7)
+
+
+def bent(z):
+    return probability_of(3.0 * np.sin(2.0 * z[:, 0]) + z[:, 1])
+
+
+def three(z):
+    """Three classes, of which the last is never the likeliest."""
+    odds = np.exp(np.column_stack([z[:, 0], -z[:, 0] + z[:, 1] ** 2, np.full(len(z), -3.0)]))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+# --- exactness ---
+
+
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("kernel_width", [None, 0.4])
+@pytest.mark.parametrize(
+    "perturbation",
+    [0.5, Box([0.5, 1.0, 2.0]), Box(data=np.random.default_rng(0).normal(size=(50, 3))), Gaussian(0.5)],
+)
+def test_a_linear_black_box_is_found_exactly(perturbation, kernel_width, swap):
+    found = explain(linear, X, perturbation, 300, label=1, kernel_width=kernel_width, swap=swap, tol=1e-12)
+    np.testing.assert_allclose(found.coef, SLOPES, atol=1e-6)
+    assert found.intercept == pytest.approx(0.7, abs=1e-5)
+    assert found.decision_function(X)[0] == pytest.approx(X @ SLOPES + 0.7, abs=1e-5)
+    assert found.predict_proba(X[None])[0] == pytest.approx([1 - linear(X[None])[0], linear(X[None])[0]], abs=1e-5)
+    assert found.std_error.max() < 1e-5  # the noise of points cancels where the model is exact
+    assert found.fidelity.r2 == pytest.approx(1.0, abs=1e-8)
+
+
+def test_the_other_class_has_the_opposite_coefficients():
+    one, zero = (explain(linear, X, 0.5, 300, label=label) for label in (1, 0))
+    np.testing.assert_allclose(one.coef, -zero.coef, atol=1e-6)
+    # for a bent black box the two labels exchange the roles of PRE
+    one, zero = explain(bent, [0.1, 0.0], 1.0, 300, label=1, swap=True), explain(bent, [0.1, 0.0], 1.0, 300, label=0)
+    np.testing.assert_allclose(one.coef, -zero.coef, atol=1e-8)
+    assert one.intercept == pytest.approx(-zero.intercept, abs=1e-8)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_moments_are_matched_with_the_offset(swap):
+    found = explain(bent, [0.1, 0.0], 1.0, 400, label=1, swap=swap, kernel_width=0.7, tol=1e-12)
+    u = found.points - found.origin
+    weight = np.exp(-0.5 * (np.square(u).mean(axis=1)) / 0.7**2)
+    odds = np.exp(found.decision_function(found.points))
+    residual = (found.answers - (1 - found.answers) * odds) if swap else (1 - found.answers - found.answers / odds)
+    assert (weight * residual).sum() == pytest.approx(0.0, abs=1e-7)
+    np.testing.assert_allclose((weight * residual) @ u, 0.0, atol=1e-6)
+
+
+def test_a_narrow_kernel_finds_the_gradient():
+    x, step = np.array([0.3, 0.1]), 1e-5
+    odds = np.array(
+        [np.log(bent(z) / (1 - bent(z)))[0] for z in (x[None] + step * e for e in (*np.eye(2), *-np.eye(2)))]
+    )
+    gradient = (odds[:2] - odds[2:]) / (2 * step)
+    wide, narrow = (explain(bent, x, 1.0, 4000, label=1, kernel_width=h).coef for h in (None, 0.05))
+    assert np.linalg.norm(narrow - gradient) < 0.1 < np.linalg.norm(wide - gradient)
+
+
+def test_a_wide_kernel_changes_nothing():
+    same, wide = (explain(bent, [0.1, 0.0], 1.0, 200, kernel_width=h).coef for h in (None, 1e6))
+    np.testing.assert_allclose(same, wide, rtol=1e-9)
+
+
+# --- noise ---
+
+
+@pytest.mark.parametrize("kind", ["hc3", "centred"])
+@pytest.mark.parametrize("swap", [False, True])
+def test_both_ways_to_the_standard_errors_agree(kind, swap):
+    fit = explain(bent, [0.1, 0.0], 1.0, 150, kind=kind, swap=swap).fit
+    expected = Inference(fit.problem, fit.solution.delta, kind=kind).std_error
+    np.testing.assert_allclose(np.sqrt(np.diag(fit.spread))[1:], expected, rtol=1e-9)
+    np.testing.assert_allclose(fit.std_error, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_errors_of_the_log_odds_are_those_of_the_jackknife(swap):
+    u = np.random.default_rng(2).uniform(-1.0, 1.0, (80, 2))
+    plus = bent(u)
+    whole = fit_local(u, plus, 1 - plus, ("a", "b"), swap=swap, tol=1e-12)
+    at = np.array([[0.0, 0.0], [1.0, -1.0]])
+    changes = []
+    for i in range(len(u)):
+        rows = np.delete(np.arange(len(u)), i)
+        changes.append(fit_local(u[rows], plus[rows], 1 - plus[rows], ("a", "b"), swap=swap, tol=1e-12).log_odds(at))
+    jackknife = np.sqrt(np.square(np.array(changes) - whole.log_odds(at)).sum(axis=0))
+    np.testing.assert_allclose(whole.log_odds_error(at), jackknife, rtol=0.05)
+
+
+def test_intervals_cover_the_coefficients_of_many_points():
+    nodes, weights = np.polynomial.legendre.leggauss(80)
+    grid = np.array([[a, b] for a in nodes for b in nodes])
+    plus = bent(grid)
+    truth = fit_local(grid, plus, 1 - plus, ("a", "b"), log_weights=np.log(np.outer(weights, weights).ravel()))
+    runs, hits = 300, np.zeros(3)
+    for seed in range(runs):
+        found = explain(bent, [0.0, 0.0], 1.0, 300, label=1, n_test=0, random_state=seed)
+        interval, at_x = found.conf_int(), found.decision_interval()
+        hits[:2] += (interval.lower <= truth.coef) & (truth.coef <= interval.upper)
+        hits[2] += at_x.lower[0] <= truth.offset <= at_x.upper[0]
+    for count in hits:
+        assert 2 * min(binom.cdf(count, runs, 0.95), binom.sf(count - 1, runs, 0.95)) > 1e-3
+
+
+def test_wider_levels_give_wider_intervals():
+    found = explain(bent, [0.1, 0.0], 1.0, 200)
+    narrow, wide = found.conf_int(0.5), found.conf_int(0.99)
+    assert np.all(wide.lower < narrow.lower)
+    assert np.all(wide.upper > narrow.upper)
+    with pytest.raises(pre.DataError, match="^level: "):
+        found.conf_int(95)
+
+
+def test_the_seed_decides():
+    first, again, other = (explain(bent, [0.1, 0.0], 1.0, 200, random_state=s) for s in (3, 3, 4))
+    assert np.array_equal(first.points, again.points)
+    assert np.array_equal(first.coef, again.coef)
+    assert not np.allclose(first.coef, other.coef, rtol=1e-3)
+
+
+def outlier(side):
+    """Points of a linear black box with one outlier, deep on one side, that says the opposite."""
+    z = np.random.default_rng(5).uniform(-1.0, 1.0, (300, 2))
+    z = np.concatenate([z, [[3.0 * side, 0.0]]])
+    plus = probability_of(2.0 * z[:, 0])
+    plus[-1] = 0.02 if side > 0 else 0.98
+    return z, plus
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_role_is_blind_on_one_side_and_sensitive_on_the_other(side):
+    z, plus = outlier(side)
+    off = {swap: abs(fit_local(z, plus, 1 - plus, ("a", "b"), swap=swap).coef[0] - 2.0) for swap in (False, True)}
+    # unswapped, the residual p₋ − p₊e^η is bounded where the local odds favour the label and not on the other side
+    bounded, unbounded = off[side < 0], off[side > 0]
+    assert unbounded > 3.0 * bounded
+
+
+# --- classes ---
+
+
+def test_every_class_against_the_rest():
+    found = explain_all(three, [0.2, 0.5], 0.5, 400)
+    assert list(found) == [0, 1, 2]
+    for label, one in found.items():
+        alone = explain(three, [0.2, 0.5], 0.5, 400, label=label)
+        np.testing.assert_array_equal(one.coef, alone.coef)
+        assert one.label == label
+        assert one.probability == pytest.approx(three(np.array([[0.2, 0.5]]))[0, label])
+    assert explain(three, [0.2, 0.5], 0.5, 400).label == int(np.argmax(three(np.array([[0.2, 0.5]]))))
+    assert any("P is below one half at every point" in text for text in found[2].warnings)
+    with pytest.raises(pre.DataError, match="^label: all classes are explained here"):
+        explain_all(three, [0.2, 0.5], 0.5, label=1)
+
+
+def test_labels_are_those_of_the_classifier():
+    data = np.random.default_rng(0).normal(size=(300, 2))
+    model = LogisticRegression().fit(data, np.where(data[:, 0] > 0, "yes", "no"))
+    for classifier in (model, model.predict_proba):
+        found = explain(classifier, [1.0, 0.0], 0.5, 200)
+        assert found.label == "yes"
+        np.testing.assert_allclose(found.coef, model.coef_[0], atol=1e-5)
+        assert set(explain_all(classifier, [1.0, 0.0], 0.5, 200)) == {"no", "yes"}
+    with pytest.raises(pre.DataError, match="^label: 'maybe' is not among the classes 'no', 'yes'"):
+        explain(model, [1.0, 0.0], 0.5, label="maybe")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [linear, lambda z: linear(z)[:, None], lambda z: np.column_stack([1 - linear(z), linear(z)]).astype("float32")],
+)
+def test_probabilities_come_in_many_shapes(answer):
+    np.testing.assert_allclose(explain(answer, X, 0.5, 300, label=1).coef, SLOPES, atol=2e-5)
+
+
+def test_tiny_probabilities_keep_their_digits():
+    """P = 1 − 1e-9 and more: the sum of the other columns says what one minus P no longer can."""
+
+    def sure(z):
+        odds = z @ [1.0, -2.0] + 22.0
+        return np.column_stack([np.exp(-odds) / (1 + np.exp(-odds)), 1 / (1 + np.exp(-odds))])
+
+    np.testing.assert_allclose(explain(sure, [0.0, 0.0], 0.5, 300, label=1).coef, [1.0, -2.0], rtol=1e-6)
+
+
+# --- sparse ---
+
+
+def few_matter(z):
+    return probability_of(2.0 * z[:, 0] - 1.5 * z[:, 4] + 0.3)
+
+
+def test_a_radius_makes_it_sparse_and_refuses_intervals():
+    found = explain(few_matter, np.zeros(12), 1.0, 600, label=1, radius="auto", norm=np.inf)
+    assert set(np.flatnonzero(found.coef)) == {0, 4}
+    assert np.isnan(found.std_error).all()
+    assert np.isnan(found.decision_interval().std_error).all()
+    assert "the radius" in found.refusal
+    text = str(found.summary())
+    assert "intervals" in text
+    assert "10 of 12 features" in text
+    assert found.to_frame()["lower"].isna().all()
+
+
+def test_a_refit_on_new_points_has_intervals_for_what_was_chosen():
+    found = explain(few_matter, np.zeros(12), 1.0, 600, label=1, radius="auto", norm=np.inf, refit=True)
+    chosen = np.flatnonzero(found.coef)
+    np.testing.assert_allclose(found.coef[chosen], [2.0, -1.5], atol=1e-5)
+    assert np.isfinite(found.std_error[chosen]).all()
+    assert np.isnan(np.delete(found.std_error, chosen)).all()
+    assert found.refusal == ""
+    assert found.decision_interval().estimate[0] == pytest.approx(0.3, abs=1e-5)
+    first = explain(few_matter, np.zeros(12), 1.0, 600, label=1, radius="auto", norm=np.inf)
+    assert not np.array_equal(first.points, found.points)
+
+
+def test_a_radius_that_leaves_nothing():
+    found = explain(few_matter, np.zeros(12), 1.0, 600, radius=10.0, norm=np.inf, refit=True)
+    assert not found.coef.any()
+    assert any("no feature to refit" in text for text in found.warnings)
+
+
+# --- odd black boxes ---
+
+
+def test_a_constant_black_box_has_nothing_to_explain():
+    found = explain(lambda z: np.full(len(z), 0.7), X, 0.5, 100)
+    np.testing.assert_allclose(found.coef, 0.0, atol=1e-12)
+    assert found.intercept == pytest.approx(np.log(0.7 / 0.3))
+    assert np.isnan(found.std_error).all()
+    assert "nothing to explain" in found.warnings[0]
+    assert np.isnan(found.fidelity.r2)
+    assert found.fidelity.agreement == 1.0
+    assert "not shown" in str(found.summary())
+
+
+@pytest.mark.parametrize("answer", [0.0, 1.0])
+def test_a_black_box_that_is_always_sure(answer):
+    found = explain(lambda z: np.full(len(z), answer), X, 0.5, 100, label=1)
+    np.testing.assert_allclose(found.coef, 0.0, atol=1e-12)
+    assert (found.intercept > 20.0) == (answer == 1.0)
+
+
+@pytest.mark.parametrize("floor", [1e-12, 1e-3])
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_hard_and_separable_black_box_has_an_answer_and_a_warning(floor, swap):
+    found = explain(
+        lambda z: (z[:, 0] + z[:, 1] > 0.2).astype(float), [0.0, 0.0], 1.0, 800, label=1, floor=floor, swap=swap
+    )
+    assert found.fit.solution.status.ok
+    assert np.all(found.coef > 0.0)
+    assert found.coef[0] == pytest.approx(found.coef[1], rel=0.2)
+    assert any("depend on that floor" in text for text in found.warnings)
+
+
+def test_a_forest_with_zeros_and_ones():
+    data = np.random.default_rng(1).normal(size=(300, 3))
+    model = RandomForestClassifier(20, random_state=0).fit(data, data[:, 0] + 0.2 * data[:, 1] > 0.0)
+    found = explain(model, [0.1, 0.0, 0.0], Box(data=data), 500, label=True)
+    assert np.argmax(np.abs(found.effect)) == 0
+    assert found.coef[0] > 0.0
+    assert found.fidelity.held_out
+    assert found.fidelity.auc > 0.9
+
+
+def test_a_feature_that_never_changes_is_named():
+    x = pd.DataFrame({"a": [0.1], "b": [0.2]})
+    rows = pd.DataFrame({"a": np.random.default_rng(0).normal(size=50), "b": 0.2})
+    found = explain(lambda z: probability_of(z["a"].to_numpy() + z["b"].to_numpy() ** 2), x, rows)
+    assert np.isnan(found.std_error).tolist() == [False, True]
+    assert any(text.startswith("b: never changes") for text in found.warnings)
+
+
+def test_features_that_change_together_are_told():
+    z = np.random.default_rng(0).normal(size=(60, 1))
+    found = explain(lambda z: probability_of(z[:, 0]), [0.0, 0.0], np.concatenate([z, 2 * z], axis=1))
+    assert any("always change together" in text for text in found.warnings)
+
+
+def test_a_black_box_that_is_far_from_linear_is_told():
+    found = explain(lambda z: probability_of(5.0 * np.cos(4.0 * z[:, 0])), [0.0], 2.0, 400)
+    assert any(text.startswith("R2 is ") for text in found.warnings)
+
+
+# --- points ---
+
+
+def test_given_points_are_all_used():
+    rows = np.random.default_rng(0).normal(size=(70, 3))
+    for perturbation in (rows, Points(rows)):
+        found = explain(linear, X, perturbation, 70, label=1)
+        np.testing.assert_array_equal(found.points, rows)
+        assert not found.fidelity.held_out
+        np.testing.assert_allclose(found.coef, SLOPES, atol=1e-5)
+    with pytest.raises(pre.DataError, match="^refit: needs new points"):
+        explain(linear, X, rows, refit=True, radius=0.1)
+
+
+def test_frames_go_in_and_come_out():
+    x = pd.Series({"u": 0.3, "v": -0.2, "w": 5.0})
+    seen = []
+
+    def frames(z):
+        seen.append(z)
+        return linear(z[["u", "v", "w"]].to_numpy())
+
+    found = explain(frames, x, Box(0.5), 100, label=1)
+    assert all(isinstance(z, pd.DataFrame) and list(z.columns) == ["u", "v", "w"] for z in seen)
+    assert found.names == ("u", "v", "w")
+    np.testing.assert_allclose(found.decision_function(pd.DataFrame([x])), [X @ SLOPES + 0.7], atol=1e-5)
+    np.testing.assert_allclose(seen[0].to_numpy()[0], x.to_numpy())
+
+
+def test_boxes_are_bounded_and_take_their_size_from_the_data():
+    data = np.random.default_rng(0).normal(size=(500, 3)) * [1.0, 10.0, 0.1]
+    near = Box(0.5, data=data).around(X)
+    np.testing.assert_allclose(near.unit, 0.5 * data.std(axis=0))
+    z = near.draw(2000, np.random.default_rng(1))
+    assert np.all(np.abs(z - X) <= near.unit)
+    assert np.all(np.abs(z - X).max(axis=0) > 0.95 * near.unit)
+
+
+def test_on_off_features_are_exact_for_a_linear_black_box():
+    found = explain(linear, X, OnOff(off=[1.0, 2.0, 3.0]), 300, label=1, tol=1e-12)
+    np.testing.assert_allclose(found.coef, SLOPES * (X - [1.0, 2.0, 3.0]), atol=1e-6)
+    assert found.fit.offset == pytest.approx(X @ SLOPES + 0.7, abs=1e-6)
+
+
+# --- tables ---
+
+
+@pytest.fixture(scope="module")
+def bank():
+    rng = np.random.default_rng(0)
+    n = 600
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "income": rng.gamma(4.0, 10.0, n),
+            "job": rng.choice(["cook", "smith", "clerk"], n, p=[0.5, 0.3, 0.2]),
+            "member": rng.random(n) < 0.4,
+            "town": pd.Categorical(rng.choice(["A", "B"], n)),
+        }
+    )
+    odds = 0.05 * (frame["age"] - 45) + 0.02 * frame["income"] - 1 + 1.5 * (frame["job"] == "cook") - frame["member"]
+    labels = np.where(rng.random(n) < probability_of(odds.to_numpy()), "yes", "no")
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["job", "member", "town"]), (StandardScaler(), ["age", "income"])
+    )
+    return frame, make_pipeline(columns, LogisticRegression()).fit(frame, labels)
+
+
+def test_a_pipeline_with_categories(bank):
+    frame, model = bank
+    found = explain(model, frame.iloc[0], Tabular(frame), 800, label="yes")
+    x = frame.iloc[0]
+    assert found.names == ("age", "income", f"job = {x['job']}", f"member = {x['member']}", f"town = {x['town']}")
+    scale, coef = model[0].transformers_[1][1].scale_, model[1].coef_[0]
+    # all but the job, which has three categories, enter linearly: only drawing the other two makes noise
+    assert np.all(np.abs(found.coef[:2] - coef[-2:] / scale) < 4.0 * found.std_error[:2])
+    member = dict(zip(model[0].named_transformers_["onehotencoder"].get_feature_names_out(), coef, strict=False))
+    step = member["member_True"] - member["member_False"]
+    assert found.coef[3] == pytest.approx(step if x["member"] else -step, abs=4.0 * found.std_error[3])
+    assert found.std_error[3] < 0.1 * abs(step)
+    local = found.predict_proba(frame.head(5))[:, 1]
+    assert np.abs(local - model.predict_proba(frame.head(5))[:, 1]).max() < 0.15
+
+
+def test_rows_around_a_row_look_like_the_data(bank):
+    frame, _ = bank
+    near = Tabular(frame, half_width=0.5).around(frame.iloc[[3]])
+    rng = np.random.default_rng(0)
+    z = near.draw(400, rng)
+    rows = near.inputs(z, rng)
+    assert dict(rows.dtypes) == dict(frame.dtypes)
+    np.testing.assert_allclose(near.encode(rows), z)
+    for name in ("age", "income"):
+        assert rows[name].between(frame[name].min(), frame[name].max()).all()
+        assert (rows[name] - frame[name].iloc[3]).abs().max() <= 0.5 * frame[name].std(ddof=0) + 1e-9
+    assert set(rows["job"]) == {"cook", "smith", "clerk"}
+    itself = near.inputs(near.origin[None, :], rng)
+    pd.testing.assert_frame_equal(itself, frame.iloc[[3]].reset_index(drop=True))
+
+
+def test_arrays_with_categorical_columns():
+    data = np.column_stack([np.random.default_rng(0).normal(size=200), np.arange(200) % 3])
+    found = explain(
+        lambda z: probability_of(z[:, 0] - 2.0 * (z[:, 1] == 1.0)),
+        data[1],
+        Tabular(data, categorical=[1]),
+        500,
+        label=1,
+    )
+    assert found.names == ("x0", "x1 = 1.0")
+    np.testing.assert_allclose(found.coef, [1.0, -2.0], atol=1e-5)
+    np.testing.assert_allclose(found.decision_function(data[:2]), [data[0, 0], data[1, 0] - 2.0], atol=1e-5)
+
+
+# --- texts and images ---
+
+
+def test_words_of_a_linear_classifier_are_exact():
+    texts = ["good film", "bad film", "a good and fine film", "a bad and dull film", "fine", "dull"] * 5
+    model = make_pipeline(CountVectorizer(binary=True), LogisticRegression()).fit(texts, [1, 0, 1, 0, 1, 0] * 5)
+    found = explain(model, "A good but dull film, good!", n=400, label=1)
+    assert found.names == ("A", "good", "but", "dull", "film")
+    weights = dict(zip(model[0].get_feature_names_out(), model[1].coef_[0], strict=True))
+    expected = [0.0, weights["good"], 0.0, weights["dull"], weights["film"]]
+    np.testing.assert_allclose(found.coef, expected, atol=1e-5)
+    near = found.near
+    assert near.inputs(near.origin[None, :], None) == ["A good but dull film, good!"]
+    np.testing.assert_allclose(found.decision_function("good film"), found.decision_function([[0, 1, 0, 0, 1]]))
+
+
+def test_every_place_of_a_word_can_be_a_feature():
+    near = Words(together=False, mask="[MASK]").around("to be or not to be")
+    assert near.names == ("to (1)", "be (1)", "or", "not", "to (2)", "be (2)")
+    assert near.inputs(np.array([[1.0, 0, 1, 1, 0, 1]]), None) == ["to [MASK] or not [MASK] be"]
+
+
+@pytest.mark.parametrize("fill", [0.0, "mean", 0.5])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_super_pixels_of_a_linear_classifier_are_exact(fill, labelled):
+    rng = np.random.default_rng(0)
+    image, slopes = rng.random((6, 5)), rng.normal(size=30)
+    labels = np.array([[10, 10, 10, 20, 20]] * 3 + [[30, 30, 30, 40, 40]] * 3)
+    recipe = SuperPixels((2, 2), labels=labels if labelled else None, fill=fill, flat=True)
+    found = explain(lambda z: probability_of(z @ slopes), image, recipe, 200, label=1, tol=1e-12)
+    off = np.full(image.shape, 0.0 if fill == "mean" else fill)
+    if fill == "mean":
+        for cell in (10, 20, 30, 40):
+            off[labels == cell] = image[labels == cell].mean()
+    change = (image - off) * slopes.reshape(6, 5)
+    np.testing.assert_allclose(found.coef, [change[labels == c].sum() for c in (10, 20, 30, 40)], atol=1e-6)
+    assert found.names[0] == ("segment 10" if labelled else "row 0, column 0")
+
+
+def test_colour_images_are_read_in_parts(monkeypatch):
+    import pre_convex.applications.superpixels as module
+
+    monkeypatch.setattr(module, "NUMBERS", 4 * 6 * 3 * 10)
+    sizes = []
+
+    def classifier(images):
+        sizes.append(images.shape)
+        return probability_of(images.astype(float).mean(axis=(1, 2, 3)) / 50.0 - 1.0)
+
+    image = np.random.default_rng(0).integers(0, 255, (4, 6, 3)).astype(np.uint8)
+    found = explain(classifier, image, SuperPixels((2, 3)), 60, n_test=0, label=1)
+    assert set(sizes) == {(1, 4, 6, 3), (10, 4, 6, 3)}
+    assert found.near.inputs(np.ones((1, 6)), None).dtype == np.uint8
+    assert np.all(found.coef > 0.0)
+
+
+# --- what is shown ---
+
+
+def test_summary_and_frame():
+    found = explain(bent, [0.1, 0.0], 1.0, 200, label=1)
+    text = str(found.summary())
+    assert text.startswith("Local explanation of 1 against the rest, n = 200")
+    assert "agreement" in text
+    frame = found.to_frame()
+    assert list(frame["feature"]) == ["x0", "x1"]
+    np.testing.assert_allclose(frame["coef"], found.coef)
+    np.testing.assert_allclose(frame["effect"], found.coef * found.unit)
+    np.testing.assert_allclose(frame["lower"], found.conf_int().lower)
+    assert found.to_frame("polars").shape == frame.shape
+    with pytest.raises(ValueError, match="read-only"):
+        found.coef[0] = 1.0
+
+
+def test_the_area_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    truth, score, weights = rng.random(200) < 0.4, rng.integers(0, 20, 200) / 20.0, rng.random(200)
+    assert roc_area(truth, score, weights) == pytest.approx(roc_auc_score(truth, score, sample_weight=weights))
+    assert np.isnan(roc_area(np.ones(3, dtype=bool), np.arange(3.0)))
+
+
+def drawn(axes):
+    figure = axes.get_figure(root=True)
+    figure.savefig(Path("/dev/null"), format="png")
+    return axes
+
+
+def test_bars_show_the_effects():
+    found = explain(bent, [0.1, 0.0], Box([1.0, 0.5]), 300, label=1)
+    axes = drawn(found.plot())
+    order = np.argsort(-np.abs(found.effect))
+    np.testing.assert_allclose(sorted(bar.get_width() for bar in axes.patches), sorted(found.effect))
+    assert [t.get_text() for t in axes.get_yticklabels()] == [found.names[i] for i in order]
+    assert "95 % intervals" in axes.get_title()
+    sparse = explain(few_matter, np.zeros(12), 1.0, 300, radius=0.1, norm=np.inf)
+    assert "refused" in drawn(sparse.plot()).get_title()
+
+
+def test_the_boundary_is_where_the_odds_are_even():
+    found = explain(bent, [0.1, 0.0], 1.0, 300, label=1)
+    axes = drawn(found.plot_boundary(bent))
+    line = next(line for line in axes.lines if line.get_label() == "local classifier, one half")
+    np.testing.assert_allclose(found.decision_function(line.get_xydata()), 0.0, atol=1e-9)
+    with pytest.raises(pre.DataError, match="^plot_boundary: there are 3 features"):
+        explain(linear, X, 0.5, 100).plot_boundary()
+
+
+def test_super_pixels_are_coloured_by_their_effect():
+    image = np.zeros((4, 4))
+    image[:2, :2] = 1.0
+    found = explain(
+        lambda z: probability_of(z[:, 0] + z[:, 5] - 0.5), image, SuperPixels((2, 2), flat=True), 100, label=1
+    )
+    axes = drawn(found.plot_image())
+    shade = axes.images[1].get_array()
+    np.testing.assert_allclose(shade[:2, :2], found.coef[0])
+    np.testing.assert_allclose(drawn(found.plot_image(clear=True)).images[1].get_array()[2:], 0.0, atol=1e-6)
+    with pytest.raises(pre.DataError, match="^plot_image: what was explained is not an image"):
+        explain(linear, X, 0.5, 100).plot_image()
+
+
+# --- mistakes ---
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        ("perturbation: how far points may lie from x", (linear, X)),
+        ("half_width: how far points may lie", (linear, X, Box())),
+        ("half_width: -1 is not positive", (linear, X, -1)),
+        ("perturbation: is neither", (linear, X, [0.5, 0.5, 0.5])),
+        ("data: has 2 columns, x has 3", (linear, X, Box(data=np.eye(2)))),
+        ("x: is empty", (linear, [], 0.5)),
+        ("x: entry 1 is nan", (linear, [0.0, np.nan, 1.0], 0.5)),
+        ("x: has 2 rows", (linear, pd.DataFrame(np.eye(2)), 0.5)),
+        ("x: ndarray is not a text", (linear, X, Words())),
+        ("x: has no word", (linear, "...", None)),
+        ("keep: 0 is not between", (linear, "a b", Words(keep=0.0))),
+        ("grid: 9 × 9 super-pixels do not fit", (linear, np.eye(4), SuperPixels((9, 9)))),
+        ("labels: shape", (linear, np.eye(4), SuperPixels(labels=np.eye(3)))),
+        ("fill: 'median' is not known", (linear, np.eye(4), SuperPixels((2, 2), fill="median"))),
+        ("x: shape", (linear, X, SuperPixels())),
+        ("categorical: 'z' is not a column", (linear, X, Tabular(np.eye(3), categorical=["z"]))),
+        ("x: has 2 entries, the data has 3 columns", (linear, X[:2], Tabular(np.eye(3)))),
+        ("n: 1 is not a whole number", (linear, X, 0.5, 1)),
+        ("n: 4 points cannot tell 3 features apart", (linear, X, 0.5, 4)),
+        ("predict_proba: int is no function", (3, X, 0.5)),
+        ("predict_proba: answers with shape", (lambda z: np.zeros((2, 2)), X, 0.5)),
+        ("predict_proba: its answers are not probabilities", (lambda z: z[:, 0] * 9, X, 0.5)),
+        ("predict_proba: 1 of 1 answers are not finite", (lambda z: np.full(len(z), np.nan), X, 0.5)),
+        ("predict_proba: answers with several arrays", (lambda z: [np.ones((len(z), 1))] * 2, X, 0.5)),
+    ],
+)
+def test_mistakes_are_named(message, arguments):
+    with pytest.raises(pre.DataError, match=f"^{message}"):
+        explain(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("label: 7 is not a column", {"label": 7}),
+        ("kernel_width: 0 is not positive", {"kernel_width": 0.0}),
+        ("radius: 'best' is not known", {"radius": "best"}),
+        ("radius: -1 is negative", {"radius": -1.0}),
+        ("floor: 0 is not between", {"floor": 0.0}),
+        ("random_state: -1 is not", {"random_state": -1}),
+        ("n_test: 0.5 is not", {"n_test": 0.5}),
+        ("kind: 'robust' is not known", {"kind": "robust"}),
+    ],
+)
+def test_wrong_options_are_named(message, options):
+    with pytest.raises(pre.DataError, match=f"^{message}"):
+        explain(linear, X, 0.5, 100, **options)
+
+
+def test_what_is_not_a_row_of_features_is_refused():
+    found = explain(linear, X, 0.5, 100)
+    with pytest.raises(pre.DataError, match="^z: has 2 columns for 3 features"):
+        found.decision_function([[0.0, 0.0]])
+    with pytest.raises(pre.DataError, match="^x: lacks the columns b"):
+        Tabular(pd.DataFrame({"a": [1.0], "b": [2.0]})).around({"a": 1.0})
+    with pytest.raises(pre.DataError, match="^x: column 'a' is nan"):
+        Tabular(pd.DataFrame({"a": [1.0, 2.0]})).around({"a": np.nan})
+    assert BlackBox(linear).classes is None
+
+
+# --- the measured coverage ---
+
+
+def test_the_page_quotes_the_stored_coverage():
+    text = (ROOT / "docs" / "explanation.md").read_text(encoding="utf-8")
+    with (ROOT / "benchmarks" / "results" / "explanation.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 24
+    for row in rows:
+        cells = [row[key] for key in row if key.endswith(("hc3", "centred", "at x"))]
+        line = f"| {row['points']} | {float(row['sd']):g} | {float(row['steepness']):g} | {int(row['n']):,} | "
+        assert line + " | ".join(f"{cell} %" for cell in cells) + " |" in text
+
+
+def test_the_coverage_has_a_command_that_runs():
+    command = [sys.executable, ROOT / "benchmarks" / "explanation_coverage.py", "--runs", "1"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert len(result.stdout.splitlines()) == 24
