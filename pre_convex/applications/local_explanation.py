@@ -233,7 +233,7 @@ def make_explanation(
     local = probability_of(fit.log_odds((judged.z - near.origin) / near.unit))
     agreement = fidelity(judged.sides(index)[0], local, judged.weights, test is not None)
     plus, minus = train.sides(index)
-    notes += _warnings(fit, plus, minus, near.names, train, agreement, options)
+    notes += _warnings(fit, plus, minus, near.names, train, probability, agreement, options)
     coef = fit.coef / near.unit
     return Explanation(
         label, near.names, coef, fit.std_error / near.unit, fit.offset - float(coef @ near.origin), near.origin,
@@ -247,6 +247,7 @@ def _warnings(
     minus: Array,
     names: tuple[str, ...],
     train: Answers,
+    probability: float,
     agreement: Fidelity,
     options: dict[str, Any],
 ) -> list[str]:
@@ -277,6 +278,12 @@ def _warnings(
         )
     if fit.solution.free_directions > len(still):
         notes.append("some features always change together; their coefficients share what belongs to all of them")
+    here = float(probability_of(np.array([fit.offset]))[0])
+    if abs(here - probability) > 0.2:
+        notes.append(
+            f"at x itself the black box says P = {probability:.2f} and the local classifier {here:.2f}: the "
+            "neighbourhood is too wide to speak of x"
+        )
     if agreement.r2 < 0.5:
         notes.append(f"R2 is {agreement.r2:.2f}: the black box is far from linear here; take a smaller neighbourhood")
     return notes

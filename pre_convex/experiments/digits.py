@@ -254,12 +254,14 @@ def figures(found: dict[str, Any], setting: Setting) -> dict[str, Any]:
 
 def share(figure: Any) -> str:
     """A share with its interval."""
-    return f"{100 * figure[0]:.3g} % [{100 * figure[1]:.3g}, {100 * figure[2]:.3g}]"
+    digits = 1 if figure[0] > 0.01 else 2
+    mean, low, high = (f"{100 * part:.{digits}f}" for part in figure)
+    return f"{mean} % [{low}, {high}]"
 
 
 def number(figure: Any) -> str:
     """A number with its interval."""
-    return f"{figure[0]:.3f} [{figure[1]:.3f}, {figure[2]:.3f}]"
+    return "{:.3f} [{:.3f}, {:.3f}]".format(*figure)
 
 
 def findings(data: dict[str, Any]) -> Iterable[Finding]:
@@ -278,7 +280,7 @@ def findings(data: dict[str, Any]) -> Iterable[Finding]:
     for key, what, text in (("leak", "leakage", share), ("cosine", "cosine", number)):
         for method in METHODS:
             yield Finding(f"{what}: {method}", text(trained[key][method]))
-    yield Finding("empty, told apart from 0", f"{share(trained['false'])}; 5 % by chance")
+    yield Finding("empty, told apart from 0", f"{share(trained['false'])}; 5 % is allowed")
     for method in (*METHODS, "most ink first", "random"):
         yield Finding(f"deletion: {method}", number(trained["area"][method]))
 
@@ -297,7 +299,7 @@ def verdict(data: dict[str, Any]) -> str:
                 "logistic regression on soft labels is as good, so that the log-odds and not PRE make the gain"
             )
     if abs(less[0]) < 0.01:
-        parts.append("all of them rank the super-pixels that matter alike")
+        parts.append("both rank the super-pixels that matter alike")
     return "; ".join(part for part in parts if part)
 
 

@@ -1,0 +1,149 @@
+"""The digits experiment: its verdicts in the quick version, and the parts that it stands on."""
+
+import gzip
+import json
+import struct
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+import pre_convex as pre
+from pre_convex.applications.local_fit import probability_of
+from pre_convex.experiments import Setting, load_experiment, perform
+from pre_convex.experiments import digits as module
+from pre_convex.experiments.digits import LIME, LOGISTIC, METHODS, PRE, RIDGE, SPARSE
+from pre_convex.experiments.mnist import read_idx, read_mnist
+
+
+@pytest.fixture(scope="module")
+def record():
+    return perform("digits", Setting(quick=True))[1]
+
+
+def test_the_selected_cells_hold_ink_whatever_the_weights(record):
+    data = record["data"]
+    assert "scikit-learn's digits" in data["source"]
+    assert data["accuracy"] > 0.97
+    assert data["trained"]["chosen_ink"][0] > 0.95
+    assert data["random"]["chosen_ink"][0] > 0.95
+    verdicts = {finding["question"]: finding["verdict"] for finding in record["findings"]}
+    assert verdicts["selected (sparse) that hold ink"] == "holds"
+    assert verdicts["the same, random weights"].startswith("does not hold")
+
+
+def test_log_odds_leak_less_and_are_steadier_than_lime(record):
+    leak, cosine = (record["data"]["trained"][key] for key in ("leak", "cosine"))
+    for method in (PRE, LOGISTIC):
+        assert leak[method][0] < 0.5 * min(leak[LIME][0], leak[RIDGE][0])
+        assert 1.0 - cosine[method][0] < 0.3 * (1.0 - max(cosine[LIME][0], cosine[RIDGE][0]))
+    assert leak[SPARSE][0] < 0.01
+    # without saturation there is no gain
+    plain = record["data"]["random"]["leak"]
+    assert plain[PRE][0] == pytest.approx(plain[LIME][0], rel=0.4)
+
+
+def test_cells_without_ink_are_told_apart_from_zero_by_chance_only(record):
+    assert record["data"]["trained"]["false"][0] < 0.12
+
+
+def test_deletion_ranks_all_methods_alike_and_chance_last(record):
+    area = record["data"]["trained"]["area"]
+    for method in (PRE, LIME, RIDGE, LOGISTIC):
+        assert area[method][0] == pytest.approx(area[PRE][0], abs=0.03)
+    assert area[PRE][0] + 0.2 < area["most ink first"][0] < area["random"][0]
+
+
+def test_the_stored_numbers_can_be_drawn(record, tmp_path):
+    data = json.loads(json.dumps(record["data"]))
+    figure = load_experiment("digits").draw(data)
+    figure.savefig(tmp_path / "digits.png")
+    titles = [ax.get_title() for ax in figure.axes]
+    assert {PRE, SPARSE, LIME} <= set(titles)
+    assert len(figure.axes) == 4 * 5 + 3
+    assert all(len(data["trained"]["leak"][method]) == 3 for method in METHODS)
+
+
+# --- parts ---
+
+
+def idx(array):
+    return b"\x00\x00\x08" + bytes([array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+
+
+def write_mnist(folder, pack=lambda content: content, ending=""):
+    rng = np.random.default_rng(0)
+    parts = []
+    for part, n in (("train", 30), ("t10k", 12)):
+        images = rng.integers(0, 256, (n, 28, 28)).astype(np.uint8)
+        labels = np.resize(np.array([6, 9, 3], dtype=np.uint8), n)
+        (folder / f"{part}-images-idx3-ubyte{ending}").write_bytes(pack(idx(images)))
+        (folder / f"{part}-labels-idx1-ubyte{ending}").write_bytes(pack(idx(labels)))
+        parts += [images, labels]
+    return parts
+
+
+@pytest.mark.parametrize(("pack", "ending"), [(lambda content: content, ""), (gzip.compress, ".gz")])
+def test_mnist_is_read_from_its_files(tmp_path, pack, ending):
+    below = tmp_path / "data"
+    below.mkdir()
+    expected = write_mnist(below, pack, ending)
+    found = read_mnist(tmp_path)
+    for i in (0, 2):
+        np.testing.assert_allclose(found[i] * 255.0, expected[i])
+        np.testing.assert_array_equal(found[i + 1], expected[i + 1])
+    name, grid, images, labels, test_images, test_labels = module.load(Setting(mnist=tmp_path))
+    assert name.startswith("MNIST")
+    assert grid == (7, 7)
+    assert set(labels) == set(test_labels) == {6, 9}
+    assert (len(images), len(test_images)) == (20, 8)
+
+
+def test_broken_files_are_named(tmp_path):
+    with pytest.raises(pre.DataError, match=r"^--mnist: .* holds no train-images-idx3-ubyte"):
+        read_mnist(tmp_path)
+    write_mnist(tmp_path)
+    path = tmp_path / "train-images-idx3-ubyte"
+    whole = path.read_bytes()
+    with pytest.raises(pre.DataError, match=r"is not an IDX file of bytes with 1 dimensions"):
+        read_idx(path, 1)
+    path.write_bytes(whole[:-1])
+    with pytest.raises(pre.DataError, match=r"has 23519 bytes where its header says \[30, 28, 28\]"):
+        read_mnist(tmp_path)
+    path.write_bytes(gzip.compress(whole)[:-20])
+    with pytest.raises(pre.DataError, match=r"^--mnist: train-images-idx3-ubyte cannot be read"):
+        read_mnist(tmp_path)
+    path.write_bytes(idx(np.zeros((29, 28, 28), dtype=np.uint8)))
+    with pytest.raises(pre.DataError, match=r"^--mnist: 29 images and 30 labels in train"):
+        read_mnist(tmp_path)
+
+
+def test_lime_on_given_points_is_its_weighted_ridge():
+    rng = np.random.default_rng(0)
+    points = (rng.random((200, 5)) < 0.5).astype(float)
+    answers = probability_of(points @ [3.0, -1.0, 0.0, 0.5, 2.0])
+    cosine = points.sum(axis=1) / np.sqrt(np.maximum(points.sum(axis=1), 1.0) * 5)
+    weights = np.sqrt(np.exp(-np.square((1.0 - cosine) / 0.25)))
+    expected = Ridge(alpha=1.0).fit(points, answers, sample_weight=weights).coef_
+    np.testing.assert_allclose(module.lime_same_points(points, answers), expected, atol=1e-6)
+
+
+def test_logistic_regression_on_soft_labels_is_exact_for_linear_log_odds():
+    points = (np.random.default_rng(0).random((300, 4)) < 0.5).astype(float)
+    slopes = np.array([3.0, -1.0, 0.0, 0.5])
+    np.testing.assert_allclose(module.soft_logistic(points, probability_of(points @ slopes - 1.0)), slopes, atol=1e-3)
+
+
+def test_cosines_and_curves_with_known_answers():
+    a, b = np.array([1.0, 0.0]), np.array([1.0, 1.0])
+    assert module.mean_cosine([a, 2.0 * a]) == pytest.approx(1.0)
+    assert module.mean_cosine([a, b, b]) == pytest.approx((2.0 / np.sqrt(2.0) + 1.0) / 3.0)
+
+    class Sum:
+        def predict_proba(self, rows):
+            p = probability_of(rows.sum(axis=1))
+            return np.column_stack([1.0 - p, p])
+
+    image = np.array([[1.0, 2.0]])
+    curve = module.deletion(Sum(), image, np.array([[0, 1]]), [1, 0])
+    np.testing.assert_allclose(curve, probability_of(np.array([3.0, 1.0, 0.0])))
