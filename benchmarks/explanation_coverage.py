@@ -114,7 +114,7 @@ def table(rows: list[dict[str, object]]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--store", action="store_true", help="write the results file and the table that quotes it")
     arguments = parser.parse_args()
     rows = run(arguments.runs)

@@ -1,6 +1,7 @@
 """Local explanations: exact for a linear black box, honest intervals otherwise, an answer to every oddity."""
 
 import csv
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -355,6 +356,8 @@ def test_frames_go_in_and_come_out():
     assert found.names == ("u", "v", "w")
     np.testing.assert_allclose(found.decision_function(pd.DataFrame([x])), [X @ SLOPES + 0.7], atol=1e-5)
     np.testing.assert_allclose(seen[0].to_numpy()[0], x.to_numpy())
+    turned = pd.DataFrame([x])[["w", "u", "v"]]
+    np.testing.assert_allclose(found.decision_function(turned), found.decision_function(X))
 
 
 def test_boxes_are_bounded_and_take_their_size_from_the_data():
@@ -456,12 +459,15 @@ def test_words_of_a_linear_classifier_are_exact():
     near = found.near
     assert near.inputs(near.origin[None, :], None) == ["A good but dull film, good!"]
     np.testing.assert_allclose(found.decision_function("good film"), found.decision_function([[0, 1, 0, 0, 1]]))
+    np.testing.assert_allclose(found.decision_function("goodness"), found.decision_function([[0, 0, 0, 0, 0]]))
 
 
 def test_every_place_of_a_word_can_be_a_feature():
     near = Words(together=False, mask="[MASK]").around("to be or not to be")
     assert near.names == ("to (1)", "be (1)", "or", "not", "to (2)", "be (2)")
     assert near.inputs(np.array([[1.0, 0, 1, 1, 0, 1]]), None) == ["to [MASK] or not [MASK] be"]
+    with pytest.raises(pre.DataError, match=r"^z: a text does not say which place of a word is on"):
+        near.encode("to be")
 
 
 @pytest.mark.parametrize("fill", [0.0, "mean", 0.5])
@@ -514,6 +520,18 @@ def test_summary_and_frame():
     assert found.to_frame("polars").shape == frame.shape
     with pytest.raises(ValueError, match="read-only"):
         found.coef[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("x", "perturbation"),
+    [([0.1, 0.0], 1.0), ([0.1, 0.2], OnOff()), ([0.1, 0.0], np.random.default_rng(0).normal(size=(50, 2)))],
+)
+def test_explanations_can_be_sent_to_other_processes(x, perturbation):
+    found = explain(bent, x, perturbation, 100, label=1)
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.decision_function(found.points), found.decision_function(found.points))
+    assert str(again.summary()) == str(found.summary())
+    assert repr(again) == f"Explanation(label=1, 2 features, n={len(found.points)})"
 
 
 def test_the_area_is_that_of_scikit_learn():

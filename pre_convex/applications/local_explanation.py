@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "make_explanation"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """A local linear classifier: log-odds ⟨coef, z⟩ + intercept of one class against all others.
 
@@ -76,6 +76,9 @@ class Explanation:
     def __post_init__(self) -> None:
         for name in ("coef", "std_error", "origin", "unit", "points", "answers"):
             object.__setattr__(self, name, frozen(np.asarray(getattr(self, name), dtype=float)))
+
+    def __repr__(self) -> str:
+        return f"Explanation(label={self.label!r}, {len(self.names)} features, n={len(self.points)})"
 
     @property
     def effect(self) -> Array:

@@ -18,7 +18,18 @@ from ..entropy import Array
 from ..errors import DataError
 from ..tables import as_frame
 
-__all__ = ["Box", "Gaussian", "Neighbourhood", "Numeric", "OnOff", "Perturbation", "Points", "chance", "distance"]
+__all__ = [
+    "Box",
+    "Coins",
+    "Gaussian",
+    "Neighbourhood",
+    "Numeric",
+    "OnOff",
+    "Perturbation",
+    "Points",
+    "chance",
+    "distance",
+]
 
 
 class Neighbourhood(Protocol):
@@ -71,6 +82,55 @@ def chance(value: Any, name: str) -> float:
 
 
 @dataclass(frozen=True, eq=False)
+class Uniform:
+    """Uniform on centre ± step."""
+
+    centre: Array
+    step: Array
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Array:
+        """A sample of n rows."""
+        return np.asarray(self.centre + self.step * rng.uniform(-1.0, 1.0, (n, self.step.size)))
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Normal with mean ``centre`` and standard deviations ``step``."""
+
+    centre: Array
+    step: Array
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Array:
+        """A sample of n rows."""
+        return np.asarray(self.centre + self.step * rng.normal(size=(n, self.step.size)))
+
+
+@dataclass(frozen=True)
+class Coins:
+    """Ones with a chance, otherwise zeros, in ``count`` columns."""
+
+    count: int
+    keep: float
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Array:
+        """A sample of n rows."""
+        return (rng.random((n, self.count)) < self.keep).astype(float)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Rows that are given, in their order."""
+
+    rows: Array
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Array:
+        """The first n of them."""
+        if n > len(self.rows):
+            raise DataError(f"perturbation: {n} points are asked for and {len(self.rows)} are given")
+        return self.rows[:n]
+
+
+@dataclass(frozen=True, eq=False)
 class Numeric:
     """Neighbourhood of a point with numeric columns.
 
@@ -80,8 +140,8 @@ class Numeric:
         As in :class:`Neighbourhood`.
     law : function of (n, rng)
         Draws z.
-    back : function of z
-        The points that the features z stand for.
+    switch : (ndarray, ndarray), optional
+        Values of columns that are on and off, where z says which; without it z are the values themselves.
     backend : {"pandas", "polars", None}
         The frame that the black box reads, with the columns ``names``; ``None`` for an array.
     """
@@ -90,7 +150,7 @@ class Numeric:
     origin: Array
     unit: Array
     law: Callable[[int, np.random.Generator], Array]
-    back: Callable[[Array], Array] = lambda z: z
+    switch: tuple[Array, Array] | None = None
     backend: str | None = None
     at_once: int = 100_000
 
@@ -100,16 +160,19 @@ class Numeric:
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Features of n random points."""
-        return np.asarray(self.law(n, rng))
+        return self.law(n, rng)
 
     def inputs(self, z: Array, rng: np.random.Generator) -> Any:
         """The points as an array, or as a frame if x was one."""
-        points = self.back(z)
+        points = z if self.switch is None else np.where(z > 0.5, *self.switch)
         return points if self.backend is None else as_frame(dict(zip(self.names, points.T, strict=True)), self.backend)
 
     def encode(self, rows: Any) -> Array:
-        """Rows as a matrix with the columns of x."""
-        z = as_matrix(rows, "z") if np.ndim(rows) > 1 or column_names(rows) else as_vector(rows, "z")[None, :]
+        """Rows of features as a matrix; the columns of a frame are found by name."""
+        columns = column_names(rows)
+        z = as_matrix(rows, "z") if np.ndim(rows) > 1 or columns else as_vector(rows, "z")[None, :]
+        if columns is not None and set(columns) >= set(self.names):
+            z = z[:, [columns.index(name) for name in self.names]]
         if z.shape[1] != len(self.names):
             raise DataError(f"z: has {z.shape[1]} columns for {len(self.names)} features")
         return z
@@ -197,11 +260,7 @@ class Box:
         """The neighbourhood of x."""
         row = read_row(x, self.data)
         step = _steps(self.half_width, self.data, row, "half_width")
-
-        def law(n: int, rng: np.random.Generator) -> Array:
-            return np.asarray(row.values + step * rng.uniform(-1.0, 1.0, (n, step.size)))
-
-        return Numeric(row.names, row.values, step, law, backend=row.backend)
+        return Numeric(row.names, row.values, step, Uniform(row.values, step), backend=row.backend)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,11 +281,7 @@ class Gaussian:
         """The neighbourhood of x."""
         row = read_row(x, self.data)
         step = _steps(self.scale, self.data, row, "scale")
-
-        def law(n: int, rng: np.random.Generator) -> Array:
-            return np.asarray(row.values + step * rng.normal(size=(n, step.size)))
-
-        return Numeric(row.names, row.values, step, law, backend=row.backend)
+        return Numeric(row.names, row.values, step, Normal(row.values, step), backend=row.backend)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,15 +310,8 @@ class OnOff:
         row = read_row(x)
         d = row.values.size
         off = as_vector(self.off, "off", d) if np.ndim(self.off) else np.full(d, as_scalar(self.off, "off"))
-        keep = chance(self.keep, "keep")
-        return Numeric(
-            row.names,
-            np.ones(d),
-            np.ones(d),
-            lambda n, rng: (rng.random((n, d)) < keep).astype(float),
-            lambda z: np.where(z > 0.5, row.values, off),
-            row.backend,
-        )
+        coins, ones = Coins(d, chance(self.keep, "keep")), np.ones(d)
+        return Numeric(row.names, ones, ones, coins, (row.values, off), row.backend)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,12 +328,5 @@ class Points:
     def around(self, x: Any) -> Numeric:
         """The neighbourhood of x, whatever its distance to the points."""
         row = read_row(x, self.rows)
-        points = as_matrix(self.rows, "perturbation")
-        step = spreads(self.rows, row)
-
-        def law(n: int, rng: np.random.Generator) -> Array:
-            if n > len(points):
-                raise DataError(f"perturbation: {n} points are asked for and {len(points)} are given")
-            return points[:n]
-
-        return Numeric(row.names, row.values, step, law, backend=row.backend)
+        law = Given(as_matrix(self.rows, "perturbation"))
+        return Numeric(row.names, row.values, spreads(self.rows, row), law, backend=row.backend)

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import as_matrix, frozen
 from ..entropy import Array, Index
 from ..errors import DataError
-from .perturbations import chance
+from .perturbations import Coins, chance
 
 __all__ = ["ImageNeighbourhood", "SuperPixels", "grid_labels"]
 
@@ -66,7 +66,7 @@ class ImageNeighbourhood:
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Coins for n images."""
-        return (rng.random((n, len(self.names))) < self.keep).astype(float)
+        return Coins(len(self.names), self.keep)(n, rng)
 
     def inputs(self, z: Array, rng: np.random.Generator) -> Any:
         """The images, shape (n, height, width) or with channels; or their rows of numbers."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import as_matrix, frozen
 from ..entropy import Array
 from ..errors import DataError
-from .perturbations import chance
+from .perturbations import Coins, chance
 
 __all__ = ["TextNeighbourhood", "Words"]
 
@@ -29,8 +29,10 @@ class TextNeighbourhood:
         The text, cut into words and what stands between them.
     owner : tuple of int
         Feature of every piece; −1 for what is always kept.
-    mask : str
-        What stands for a word that is off.
+    words : tuple of str
+        The word of every feature.
+    pattern, mask : str
+        What a word is, and what stands for one that is off.
     keep : float
     """
 
@@ -39,13 +41,15 @@ class TextNeighbourhood:
     unit: Array
     pieces: tuple[str, ...]
     owner: tuple[int, ...]
+    words: tuple[str, ...]
+    pattern: str
     mask: str
     keep: float
     at_once: int = 10_000
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Coins for n texts."""
-        return (rng.random((n, len(self.names))) < self.keep).astype(float)
+        return Coins(len(self.names), self.keep)(n, rng)
 
     def inputs(self, z: Array, rng: np.random.Generator) -> list[str]:
         """The texts."""
@@ -57,7 +61,10 @@ class TextNeighbourhood:
         if isinstance(rows, str):
             rows = [rows]
         if len(rows) and all(isinstance(text, str) for text in rows):
-            return np.array([[float(name in text) for name in self.names] for text in rows])
+            if len(set(self.words)) < len(self.words):
+                raise DataError("z: a text does not say which place of a word is on; give rows of ones and zeros")
+            found = [{match.group() for match in re.finditer(self.pattern, text)} for text in rows]
+            return np.array([[float(word in words) for word in self.words] for words in found])
         z = as_matrix(rows, "z")
         if z.shape[1] != len(self.names):
             raise DataError(f"z: has {z.shape[1]} columns for {len(self.names)} words")
@@ -97,7 +104,6 @@ class Words:
         """The neighbourhood of a text."""
         if not isinstance(x, str):
             raise DataError(f"x: {type(x).__name__} is not a text")
-        keep = chance(self.keep, "keep")
         try:
             found = [match for match in re.finditer(self.pattern, x) if match.group()]
         except re.error as error:
@@ -118,4 +124,6 @@ class Words:
             owner += [-1, feature]
             end = match.end()
         ones = frozen(np.ones(len(names)))
-        return TextNeighbourhood(names, ones, ones, (*pieces, x[end:]), (*owner, -1), self.mask, keep)
+        kept = names if self.together else tuple(words)
+        terms = (kept, self.pattern, self.mask, chance(self.keep, "keep"))
+        return TextNeighbourhood(names, ones, ones, (*pieces, x[end:]), (*owner, -1), *terms)
