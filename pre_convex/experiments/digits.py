@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 TITLE = "Are the super-pixels that PRE selects those the network uses, and does LIME find them as well?"
 
-PRE, SPARSE, LIME, RIDGE, LOGISTIC = "PRE", "PRE, sparse", "LIME", "LIME, same points", "soft logistic"
-METHODS = (PRE, SPARSE, LIME, RIDGE, LOGISTIC)
-COLOURS = {PRE: BLUE, SPARSE: SKY, LIME: ORANGE, RIDGE: AMBER, LOGISTIC: PINK, "most ink first": GREEN, "random": GREY}
+PLAIN_PRE, SPARSE_PRE = "PRE", "PRE, sparse"
+LIME_OWN, LIME_SAME, LOGISTIC = "LIME", "LIME, same points", "soft logistic"
+METHODS = (PLAIN_PRE, SPARSE_PRE, LIME_OWN, LIME_SAME, LOGISTIC)
+COLOURS = dict(zip(METHODS, (BLUE, SKY, ORANGE, AMBER, PINK), strict=True)) | {"most ink first": GREEN, "random": GREY}
 SIX, NINE = 6, 9
 #: width of LIME's kernel for images, its default
 LIME_WIDTH = 0.25
@@ -82,10 +83,10 @@ def coefficients(network: Any, image: Array, grid: tuple[int, int], n: int, seed
     labels = cells_of(image, grid)
     index = list(network.classes_).index(found.label)
     by_method = {
-        PRE: found.coef,
-        SPARSE: sparse.coef,
-        LIME: lime_package(network, image, labels, index, n, seed),
-        RIDGE: lime_same_points(found.points, found.answers),
+        PLAIN_PRE: found.coef,
+        SPARSE_PRE: sparse.coef,
+        LIME_OWN: lime_package(network, image, labels, index, n, seed),
+        LIME_SAME: lime_same_points(found.points, found.answers),
         LOGISTIC: soft_logistic(found.points, found.answers),
     }
     return by_method, (interval.lower > 0.0) | (interval.upper < 0.0)
@@ -191,7 +192,7 @@ def examine(
         found = [coefficients(network, image, grid, n, 1000 * setting.seed + s) for s in range(seeds)]
         first.append(found[0][0])
         false.append(float(np.mean([clear[empty].mean() for _, clear in found])))
-        chosen = [by[SPARSE] != 0.0 for by, _ in found]
+        chosen = [by[SPARSE_PRE] != 0.0 for by, _ in found]
         chosen_ink.append(float(np.mean([float(np.sum(c & ~empty)) / max(int(c.sum()), 1) for c in chosen])))
         for method in METHODS:
             coefs = [by[method] for by, _ in found]
@@ -228,8 +229,8 @@ def run(setting: Setting) -> Outcome:
             {
                 "digit": int(test_targets[rows[i]]),
                 "image": np.round(255.0 * shown[i]).astype(int),
-                **{m: trained["first"][i][m] for m in (PRE, SPARSE, LIME)},
-                "random": untrained["first"][i][PRE],
+                **{m: trained["first"][i][m] for m in (PLAIN_PRE, SPARSE_PRE, LIME_OWN)},
+                "random": untrained["first"][i][PLAIN_PRE],
             }
             for i in (0, 1, count // 2, count // 2 + 1)
         ],
@@ -245,7 +246,7 @@ def figures(found: dict[str, Any], setting: Setting) -> dict[str, Any]:
         "leak": {m: interval_of(np.array(v), rng) for m, v in found["leak"].items()},
         "cosine": {m: interval_of(np.array(v), rng) for m, v in found["cosine"].items()},
         "area": {m: interval_of(v, rng) for m, v in areas.items()},
-        "area_less_lime": {m: interval_of(areas[m] - areas[LIME], rng) for m in (PRE, SPARSE, LOGISTIC)},
+        "area_less_lime": {m: interval_of(areas[m] - areas[LIME_OWN], rng) for m in (PLAIN_PRE, SPARSE_PRE, LOGISTIC)},
         "curve": {m: np.mean(curves, axis=0) for m, curves in found["curves"].items()},
         "false": interval_of(np.array(found["false"]), rng),
         "chosen_ink": interval_of(np.array(found["chosen_ink"]), rng),
@@ -288,13 +289,13 @@ def findings(data: dict[str, Any]) -> Iterable[Finding]:
 def verdict(data: dict[str, Any]) -> str:
     """What the figures say together."""
     trained, untrained = data["trained"], data["random"]
-    leak, cosine, less = trained["leak"], trained["cosine"], trained["area_less_lime"][PRE]
+    leak, cosine, less = trained["leak"], trained["cosine"], trained["area_less_lime"][PLAIN_PRE]
     parts = ["the selected super-pixels lie on the digit" * (trained["chosen_ink"][1] > 0.9)]
     if untrained["chosen_ink"][0] > trained["chosen_ink"][0] - 0.05:
         parts.append("with random weights they do as well, so that this is no evidence")
-    if leak[PRE][2] < leak[LIME][1] and cosine[PRE][1] > cosine[LIME][2]:
+    if leak[PLAIN_PRE][2] < leak[LIME_OWN][1] and cosine[PLAIN_PRE][1] > cosine[LIME_OWN][2]:
         parts.append("PRE leaks less than LIME and is steadier")
-        if leak[LOGISTIC][0] < 1.2 * leak[PRE][0]:
+        if leak[LOGISTIC][0] < 1.2 * leak[PLAIN_PRE][0]:
             parts.append(
                 "logistic regression on soft labels is as good, so that the log-odds and not PRE make the gain"
             )
@@ -312,13 +313,13 @@ def draw(data: Mapping[str, Any]) -> Figure:
     curves, leak, cosine = right.subplots(3, 1, height_ratios=(1.35, 1.0, 0.9))
     for method, curve in data["trained"]["curve"].items():
         off = np.arange(len(curve))
-        wide = 3.2 if method == PRE else 1.6
-        style = {"most ink first": "--", "random": ":", RIDGE: "-.", LOGISTIC: "--"}.get(method, "-")
+        wide = 3.2 if method == PLAIN_PRE else 1.6
+        style = {"most ink first": "--", "random": ":", LIME_SAME: "-.", LOGISTIC: "--"}.get(method, "-")
         curves.plot(off, curve, color=COLOURS[method], linestyle=style, linewidth=wide, label=method)
     curves.set(
         title="Deletion: probability of the predicted class",
         xlabel="super-pixels switched off, the most favourable first", ylabel="probability", ylim=(0.0, 1.02),
-        xlim=(0, len(data["trained"]["curve"][PRE]) - 1),
+        xlim=(0, len(data["trained"]["curve"][PLAIN_PRE]) - 1),
     )  # fmt: skip
     curves.legend(fontsize=8, frameon=False, ncols=2, loc=(0.28, 0.17))
     _draw_figures(leak, data, "leak", 100.0)
@@ -338,9 +339,9 @@ def _draw_overlays(figure: Any, data: Mapping[str, Any]) -> None:
         cells = cells_of(image, data["grid"])
         axes[0].imshow(image, cmap="gray")
         axes[0].set(xticks=[], yticks=[], ylabel=f"digit {example['digit']}")
-        for ax, key in zip(axes[1:], (PRE, SPARSE, LIME, "random"), strict=True):
+        for ax, key in zip(axes[1:], (PLAIN_PRE, SPARSE_PRE, LIME_OWN, "random"), strict=True):
             plot_superpixels(image, cells, np.array(example[key], dtype=float), bar="", ax=ax)
-    for ax, title in zip(panels[0], ("image", PRE, SPARSE, LIME, "PRE,\nrandom weights"), strict=True):
+    for ax, title in zip(panels[0], ("image", PLAIN_PRE, SPARSE_PRE, LIME_OWN, "PRE,\nrandom weights"), strict=True):
         ax.set_title(title, fontsize=10)
     figure.suptitle(
         f"{data['source']}\nblue: for the predicted class, orange: against it; each to its own largest", fontsize=11
@@ -362,7 +363,7 @@ def _draw_figures(ax: Any, data: Mapping[str, Any], key: str, unit: float) -> No
     ax.set_ylim(len(METHODS) - 0.5, -0.5)
     ax.grid(axis="x", color="#e6e6e6")
     ax.set_axisbelow(True)
-    if data["random"][key][PRE][0] is not None:
+    if data["random"][key][PLAIN_PRE][0] is not None:
         ax.plot([], [], "o", color=GREY, label="trained network")
         ax.plot([], [], "o", color="white", markeredgecolor=GREY, label="random weights")
         ax.legend(fontsize=8, frameon=False)

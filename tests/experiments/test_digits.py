@@ -12,7 +12,7 @@ import pre_convex as pre
 from pre_convex.applications.local_fit import probability_of
 from pre_convex.experiments import Setting, load_experiment, perform
 from pre_convex.experiments import digits as module
-from pre_convex.experiments.digits import LIME, LOGISTIC, METHODS, PRE, RIDGE, SPARSE
+from pre_convex.experiments.digits import LIME_OWN, LIME_SAME, LOGISTIC, METHODS, PLAIN_PRE, SPARSE_PRE
 from pre_convex.experiments.mnist import read_idx, read_mnist
 
 
@@ -34,13 +34,13 @@ def test_the_selected_cells_hold_ink_whatever_the_weights(record):
 
 def test_log_odds_leak_less_and_are_steadier_than_lime(record):
     leak, cosine = (record["data"]["trained"][key] for key in ("leak", "cosine"))
-    for method in (PRE, LOGISTIC):
-        assert leak[method][0] < 0.5 * min(leak[LIME][0], leak[RIDGE][0])
-        assert 1.0 - cosine[method][0] < 0.3 * (1.0 - max(cosine[LIME][0], cosine[RIDGE][0]))
-    assert leak[SPARSE][0] < 0.01
+    for method in (PLAIN_PRE, LOGISTIC):
+        assert leak[method][0] < 0.5 * min(leak[LIME_OWN][0], leak[LIME_SAME][0])
+        assert 1.0 - cosine[method][0] < 0.3 * (1.0 - max(cosine[LIME_OWN][0], cosine[LIME_SAME][0]))
+    assert leak[SPARSE_PRE][0] < 0.01
     # without saturation there is no gain
     plain = record["data"]["random"]["leak"]
-    assert plain[PRE][0] == pytest.approx(plain[LIME][0], rel=0.4)
+    assert plain[PLAIN_PRE][0] == pytest.approx(plain[LIME_OWN][0], rel=0.4)
 
 
 def test_cells_without_ink_are_told_apart_from_zero_by_chance_only(record):
@@ -49,9 +49,9 @@ def test_cells_without_ink_are_told_apart_from_zero_by_chance_only(record):
 
 def test_deletion_ranks_all_methods_alike_and_chance_last(record):
     area = record["data"]["trained"]["area"]
-    for method in (PRE, LIME, RIDGE, LOGISTIC):
-        assert area[method][0] == pytest.approx(area[PRE][0], abs=0.03)
-    assert area[PRE][0] + 0.2 < area["most ink first"][0] < area["random"][0]
+    for method in (PLAIN_PRE, LIME_OWN, LIME_SAME, LOGISTIC):
+        assert area[method][0] == pytest.approx(area[PLAIN_PRE][0], abs=0.03)
+    assert area[PLAIN_PRE][0] + 0.2 < area["most ink first"][0] < area["random"][0]
 
 
 def test_the_stored_numbers_can_be_drawn(record, tmp_path):
@@ -59,7 +59,7 @@ def test_the_stored_numbers_can_be_drawn(record, tmp_path):
     figure = load_experiment("digits").draw(data)
     figure.savefig(tmp_path / "digits.png")
     titles = [ax.get_title() for ax in figure.axes]
-    assert {PRE, SPARSE, LIME} <= set(titles)
+    assert {PLAIN_PRE, SPARSE_PRE, LIME_OWN} <= set(titles)
     assert len(figure.axes) == 4 * 5 + 3
     assert all(len(data["trained"]["leak"][method]) == 3 for method in METHODS)
 
