@@ -555,7 +555,11 @@ def test_bars_show_the_effects():
     assert [t.get_text() for t in axes.get_yticklabels()] == [found.names[i] for i in order]
     assert "95 % intervals" in axes.get_title()
     sparse = explain(few_matter, np.zeros(12), 1.0, 300, radius=0.1, norm=np.inf)
-    assert "refused" in drawn(sparse.plot()).get_title()
+    title = " ".join(drawn(sparse.plot()).get_title().split())
+    assert "no intervals: the radius 0.1 shrinks" in title
+    assert f"{np.sum(sparse.coef == 0.0)} features have no effect" in title
+    nothing = drawn(explain(lambda z: np.full(len(z), 0.7), [0.1, 0.1], 1.0, 50).plot())
+    assert nothing.get_legend() is None
 
 
 def test_the_boundary_is_where_the_odds_are_even():
@@ -626,6 +630,7 @@ def test_mistakes_are_named(message, arguments):
         ("radius: 'best' is not known", {"radius": "best"}),
         ("radius: -1 is negative", {"radius": -1.0}),
         ("floor: 0 is not between", {"floor": 0.0}),
+        ("refit: needs a positive radius", {"refit": True}),
         ("random_state: -1 is not", {"random_state": -1}),
         ("n_test: 0.5 is not", {"n_test": 0.5}),
         ("kind: 'robust' is not known", {"kind": "robust"}),

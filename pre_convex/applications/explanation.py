@@ -168,6 +168,8 @@ def _explanations(
     given = isinstance(perturbation, Points) or not (hasattr(perturbation, "around") or np.ndim(perturbation) < 2)
     if given and refit:
         raise DataError("refit: needs new points; points that are given cannot be drawn again")
+    if refit and radius == 0.0:
+        raise DataError("refit: needs a positive radius that chooses features; use radius='auto' with norm=inf")
     k = len(near.names)
     if radius == 0.0 and n <= k + 1:
         raise DataError(

@@ -150,7 +150,7 @@ class Explanation:
 
         interval = self.conf_int(level)
         limits = () if self.refusal else (interval.lower * self.unit, interval.upper * self.unit)
-        known = f"{percent(level)} intervals" if limits else "no intervals: they are refused here"
+        known = f"{percent(level)} intervals" if limits else f"no intervals: {self.refusal.split(';')[0]}"
         title = (f"Effects on the log-odds of {self.label}", known)
         stepped = "log-odds for a typical step of the feature"
         on_off = bool(np.all(self.unit == 1.0) and np.all(np.isin(self.points, (0.0, 1.0))))
@@ -255,7 +255,7 @@ def _warnings(
     options: dict[str, Any],
 ) -> list[str]:
     """What a careful reader of the figures would say."""
-    if np.ptp(plus) == 0.0 and np.ptp(minus) == 0.0:
+    if fit.constant:
         return [f"the black box says P = {plus[0]:.4g} at every point: there is nothing to explain; go further from x"]
     notes = []
     still = [name for name, spread in zip(names, np.ptp(train.z, axis=0), strict=True) if spread == 0.0]

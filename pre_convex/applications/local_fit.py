@@ -47,6 +47,8 @@ class LocalFit:
     centre : ndarray of shape (k,)
     spread : ndarray of shape (k + 1, k + 1) or None
         Covariance of the log-odds at ``centre`` and of ``coef``.
+    constant : bool
+        Whether the black box says the same at every point.
     refusal : str
         Why there are no intervals; empty where there are.
     problem, solution : RatioProblem, Solution
@@ -59,6 +61,7 @@ class LocalFit:
     offset: float
     centre: Array
     spread: Array | None
+    constant: bool
     refusal: str
     problem: RatioProblem
     solution: Solution
@@ -134,7 +137,8 @@ def fit_local(
     std_error, spread, refusal = np.full(problem.k, np.nan), None, ""
     odds = log_plus - log_minus
     weighty = odds if log_weights is None else odds[log_weights > -np.inf]
-    if np.ptp(weighty) < SAME:
+    constant = bool(np.ptp(weighty) < SAME)
+    if constant:
         refusal = "the classifier is constant at these points, which have nothing to estimate noise from"
     elif problem.radius > 0.0:
         refusal = f"the radius {problem.radius:.3g} shrinks the coefficients by as much as their noise; try refit=True"
@@ -143,9 +147,9 @@ def fit_local(
         std_error[np.ptp(u, axis=0) == 0.0] = np.nan
     assert problem.log_weights_p is not None  # it was built from samples
     ess = effective_sample_size(problem.log_weights_p), effective_sample_size(problem.log_mu(delta))
-    return LocalFit(
-        sign * delta + 0.0, std_error, sign * offset, np.array(problem.target), spread, refusal, problem, solution, ess
-    )
+    known = (problem, solution, ess)
+    centre = np.array(problem.target)
+    return LocalFit(sign * delta + 0.0, std_error, sign * offset, centre, spread, constant, refusal, *known)
 
 
 def _radius(problem: RatioProblem, radius: float | str, seed: int) -> Any:

@@ -44,14 +44,15 @@ def plot_effects(
     xlabel : str
     ax : Axes, optional
     """
-    order = np.argsort(-np.abs(effect), kind="stable")[:MOST_EFFECTS]
+    count = int(np.sum(effect != 0.0)) or len(effect)  # what has no effect needs no bar, unless nothing has one
+    order = np.argsort(-np.abs(effect), kind="stable")[: min(count, MOST_EFFECTS)]
     value, at = effect[order], np.arange(len(order))
     clear = np.ones(len(order), dtype=bool)
     if lower is not None and upper is not None:
         clear = ~((lower[order] <= 0.0) & (upper[order] >= 0.0))
     ax, own = axes_of(ax, 6.8, 1.9 + 0.26 * max(len(order), 4))
     for colour, positive, name in ((BLUE, True, "for the label"), (ORANGE, False, "against it")):
-        side = (value > 0.0) == positive
+        side = (value > 0.0) if positive else (value < 0.0)
         for shown, alpha in ((side & clear, 1.0), (side & ~clear, 0.3)):
             if shown.any():
                 named = name if alpha == 1.0 else f"{name}, not told apart from zero"
@@ -62,9 +63,11 @@ def plot_effects(
     shown_names = labels(names, order)
     name_rows(ax, shown_names)
     ax.set_xlabel(xlabel)
-    some = shown_of(len(order), len(names))
-    set_title(ax, own, *title, f"the largest {some}" * bool(some), beside=text_width(shown_names))
-    set_legend(ax, 2)
+    some = shown_of(len(order), count)
+    none = f"{len(effect) - count} features have no effect" * (count < len(effect))
+    set_title(ax, own, *title, f"the largest {some}" * bool(some), none, beside=text_width(shown_names))
+    if value.any():
+        set_legend(ax, 2)
     return ax
 
 
@@ -167,7 +170,8 @@ def plot_superpixels(
     picture = np.asarray(image, dtype=float)
     grey = picture if picture.ndim == 2 else picture[..., :3].mean(axis=-1)
     largest = float(np.abs(value).max()) if limit is None else limit
-    ax, own = axes_of(ax, 5.6, 4.8)
+    height, width = grey.shape
+    ax, own = axes_of(ax, 5.6, 0.7 + 4.1 * min(max(height / width, 0.3), 2.0))
     span = np.ptp(grey) or 1.0  # faded, so that colours show on its darkest parts too
     ax.imshow(0.5 + 0.5 * (grey - grey.min()) / span, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest")
     shade = np.asarray(value[superpixels], dtype=float)
@@ -180,8 +184,10 @@ def plot_superpixels(
         interpolation="nearest",
     )
     if bar:
-        seen_bar = ax.get_figure(root=True).colorbar(seen, ax=ax, label=bar, shrink=0.85)  # type: ignore[union-attr]
-        seen_bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
+        figure = ax.get_figure(root=True)
+        assert figure is not None  # the axes are on a figure
+        beside = ax.inset_axes((1.04, 0.0, 0.04, 1.0))  # as high as the image, whatever its shape
+        figure.colorbar(seen, cax=beside, label=bar, alpha=1.0)
     ax.set(xticks=[], yticks=[])
     set_title(ax, own, *title, beside=1.2 if bar else 0.3)
     return ax
