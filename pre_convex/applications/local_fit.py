@@ -143,7 +143,11 @@ def fit_local(
     elif problem.radius > 0.0:
         refusal = f"the radius {problem.radius:.3g} shrinks the coefficients by as much as their noise; try refit=True"
     else:
-        std_error, spread = Inference(problem, delta, kind=kind).std_error, _spread(problem, delta, kind == "hc3")
+        inverse = solve_psd(problem.hessian(delta), np.eye(problem.k))
+        arithmetic = 2.0 * max(solution.gap, 0.0) * inverse  # ½ d'Hd ≤ gap: how far the solver may be off
+        spread = _spread(problem, delta, kind == "hc3")
+        spread[1:, 1:] += arithmetic
+        std_error = np.hypot(Inference(problem, delta, kind=kind).std_error, np.sqrt(np.diag(arithmetic)))
         std_error[np.ptp(u, axis=0) == 0.0] = np.nan
     assert problem.log_weights_p is not None  # it was built from samples
     ess = effective_sample_size(problem.log_weights_p), effective_sample_size(problem.log_mu(delta))

@@ -181,6 +181,7 @@ class Tabular:
         frame = self.data
         if not framed:
             frame = as_frame({f"x{i}": column for i, column in enumerate(np.asarray(frame).T)}, "pandas")
+            frame = frame.infer_objects()
         if len(frame) == 0 or frame.shape[1] == 0:
             raise DataError(f"data: is empty, shape {frame.shape}")
         frame = frame.rename(columns=str)
