@@ -1,0 +1,360 @@
+"""A local classifier with one outlier: when PRE's boundary is better than LIME's, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from ..entropy import Array, exp
+from ..plots.canvas import BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure
+from .local import KINDS, SPREAD, Scene, angle, half_width, lime_kernel, lime_line, make_scene, pre_line, soft_line
+from .record import Finding, Outcome, Setting
+
+if TYPE_CHECKING:
+    from ..plots.canvas import Figure
+
+TITLE = "Is PRE's local boundary less skewed by an outlier than LIME's?"
+
+#: rows of a cloud, the outlier among them
+ROWS = 50
+#: conditions: no outlier, or one of a kind
+CONDITIONS = (None, 0, 1, 2, 3)
+#: half of the width of the pictures
+REACH = 2.5
+
+Method = Callable[[Array, Array], Array]
+
+
+def _kernel(x: Array) -> Array:
+    """LIME's weights of the rows, of which the first is the point."""
+    return lime_kernel(np.sqrt(((x - x[0]) ** 2).sum(axis=1)), x.shape[1])
+
+
+#: classifiers from rows and probabilities; those with LIME's weights come second
+METHODS: dict[str, Method] = {
+    "PRE": pre_line,
+    "PRE, roles swapped": lambda x, proba: pre_line(x, proba, swap=True),
+    "LIME": lambda x, proba: lime_line(x, proba, kernel=False),
+    "soft logistic": soft_line,
+    "PRE, kernel": lambda x, proba: pre_line(x, proba, weights=_kernel(x)),
+    "PRE, roles swapped, kernel": lambda x, proba: pre_line(x, proba, swap=True, weights=_kernel(x)),
+    "LIME, kernel": lambda x, proba: lime_line(x, proba, kernel=True),
+    "soft logistic, kernel": lambda x, proba: soft_line(x, proba, _kernel(x)),
+}
+PLAIN = tuple(METHODS)[:4]
+
+
+@dataclass(frozen=True)
+class Bump:
+    """A black box whose logit is linear but for one narrow bump, whose height sets the probability there."""
+
+    slope: Array
+    centre: Array
+    height: float
+    width: float = 0.25
+
+    def logit(self, x: Array) -> Array:
+        """Log p₊/p₋."""
+        return x @ self.slope + self.height * exp(-((x - self.centre) ** 2).sum(axis=1) / (2.0 * self.width**2))
+
+    def predict_proba(self, x: Array) -> Array:
+        """Probabilities of the classes − and +."""
+        value = self.logit(x)
+        return np.column_stack([expit(-value), expit(value)])
+
+    def gradient(self, x: Array) -> Array:
+        """Gradient of the logit at one point."""
+        away = x - self.centre
+        bump = self.height * exp(-(away @ away) / (2.0 * self.width**2))
+        return self.slope - bump * away / self.width**2
+
+
+def run(setting: Setting) -> Outcome:
+    """Angles to the black box's gradient for every kind of outlier, and for every probability of one."""
+    count = setting.pick(200, 20)
+    scenes, angles, offsets = [], np.empty((count, len(CONDITIONS), len(METHODS))), np.empty((count, 2))
+    for i in setting.track(range(count), "outliers", count):
+        scene = make_scene(setting.rng(0, i))
+        scenes.append(scene)
+        for c, kind in enumerate(CONDITIONS):
+            x = scene.cloud(ROWS, setting.rng(1, i), kind)  # the same rows but for the outlier
+            proba = scene.box.predict_proba(x)
+            angles[i, c] = [scene.angle(method(x, proba)) for method in METHODS.values()]
+        offsets[i] = _offsets(scene, setting.rng(1, i), setting.rng(2, i))
+    lead = _column(angles, 0, "PRE") - _column(angles, 0, "LIME")
+    shown = {kind: _typical(angles, kind) for kind in (0, 2)}
+    dial = _dial(setting)
+    data = {
+        "repetitions": count,
+        "rows": ROWS,
+        "conditions": ["none", *KINDS],
+        "methods": list(METHODS),
+        "angle": angles.mean(axis=0),
+        "angle_half_width": half_width(angles),
+        "lead_on_lime": [_pair(angles, kind, "PRE", "LIME") for kind in CONDITIONS],
+        "share_of_lead": np.mean(lead < 0.0),
+        "offset_agreement": {"own": offsets[:, 0].mean(), "labelled": offsets[:, 1].mean()},
+        "pictures": [_picture(scenes[i], kind, setting.rng(1, i)) for kind, i in shown.items()],
+        "dial": dial,
+    }
+    findings = tuple(_findings(angles, offsets, dial))
+    return Outcome(findings, _verdict(angles), data)
+
+
+def _offsets(scene: Scene, rng: np.random.Generator, fresh: np.random.Generator) -> tuple[float, float]:
+    """Shares of fresh local rows that get the black box's class: PRE's own offset, and one from labelled rows.
+
+    The paper takes the constant from 400 labelled rows near the cloud; here those nearest to the point.
+    """
+    x = scene.cloud(ROWS, rng)
+    line = pre_line(x, scene.box.predict_proba(x))
+    rows, labels = scene.box.draw(4000, fresh)
+    near = np.argsort(((rows - scene.point) ** 2).sum(axis=1))[:400]
+    score = rows[near] @ line[:-1]
+    labelled = _offset_of(score, float(labels[near].mean()))
+    test = scene.cloud(2000, fresh)
+    truth = scene.box.logit(test) > 0.0
+    own, other = ((test @ line[:-1] + offset > 0.0) == truth for offset in (line[-1], labelled))
+    return float(own.mean()), float(other.mean())
+
+
+def _offset_of(score: Array, share: float) -> float:
+    """The offset of greatest likelihood with the slope fixed: the mean probability is the share of labels."""
+    from scipy.optimize import brentq
+
+    reach = float(np.abs(score).max()) + 30.0
+    return float(brentq(lambda offset: expit(score + offset).mean() - share, -reach, reach))
+
+
+def _dial(setting: Setting) -> dict[str, Any]:
+    """Mean angle over clouds as the black box's probability at the outlier goes from 0 to 1, on either side."""
+    slope, reach = np.array([4.0, 0.0]), 1.5
+    clouds = setting.pick(40, 3)
+    levels = np.linspace(-6.0, 6.0, setting.pick(17, 5))
+    found = np.empty((2, len(levels), clouds, len(PLAIN)))
+    steps = [(s, j) for s in range(2) for j in range(len(levels))]
+    for s, j in setting.track(steps, "dial", len(steps)):
+        centre = reach * np.array([(1.0, -1.0)[s], 1.0])
+        box = Bump(slope, centre, float(-levels[j] - centre @ slope))
+        truth = box.gradient(np.zeros(2))
+        for i in range(clouds):
+            x = SPREAD * setting.rng(3, i).normal(size=(ROWS, 2))
+            x[0], x[-1] = 0.0, centre
+            proba = box.predict_proba(x)
+            found[s, j, i] = [angle(METHODS[name](x, proba)[:-1], truth) for name in PLAIN]
+    return {
+        "probability_of_minus": expit(levels),
+        "methods": list(PLAIN),
+        "plus_side": found[0].mean(axis=1),
+        "minus_side": found[1].mean(axis=1),
+        "trend_on_minus_side": float(expit(reach * slope[0])),
+    }
+
+
+def _column(angles: Array, kind: int | None, method: str) -> Array:
+    """Angles of one condition and method, shape (repetitions,)."""
+    return np.asarray(angles[:, CONDITIONS.index(kind), list(METHODS).index(method)])
+
+
+def _pair(angles: Array, kind: int | None, one: str, other: str) -> tuple[float, float]:
+    """Mean of the paired differences of two methods' angles, and half of its 95 % interval."""
+    difference = _column(angles, kind, one) - _column(angles, kind, other)
+    return float(difference.mean()), float(half_width(difference))
+
+
+def _typical(angles: Array, kind: int) -> int:
+    """The repetition to show: the nearest to the mean angles, among the tenth that is best without an outlier.
+
+    So what is seen is the outlier's doing, and as large as on average.
+    """
+    names = ("PRE", "PRE, roles swapped", "LIME")
+    clean = np.max([_column(angles, None, name) for name in names], axis=0)
+    chosen = np.column_stack([_column(angles, kind, name) for name in names])
+    far = ((chosen - chosen.mean(axis=0)) ** 2).sum(axis=1)
+    return int(np.where(clean <= np.quantile(clean, 0.1), far, np.inf).argmin())
+
+
+def _picture(scene: Scene, kind: int, rng: np.random.Generator) -> dict[str, Any]:
+    """One repetition in the plane: the black box, the cloud with its outlier, and the boundaries found."""
+    grid = scene.point + np.linspace(-REACH, REACH, 61)[:, None]
+    u, v = np.meshgrid(*grid.T)
+    plane = expit(scene.box.logit(np.column_stack([u.ravel(), v.ravel()]))).reshape(u.shape)
+    x = scene.cloud(ROWS, rng, kind)
+    proba = scene.box.predict_proba(x)
+    return {
+        "outlier": KINDS[kind],
+        "grid": grid.T,
+        "probability_of_plus": plane.round(3),
+        "point": scene.point,
+        "gradient": scene.direction,
+        "rows": x,
+        "plus": proba[:, 1] > 0.5,
+        "lines": {name: METHODS[name](x, proba) for name in PLAIN},
+    }
+
+
+def _findings(angles: Array, offsets: Array, dial: Mapping[str, Any]) -> Iterator[Finding]:
+    """The paper's claim for its own outlier, then for every other kind, opponent and role."""
+    claim = "PRE accurate, LIME skewed"
+
+    def compare(question: str, kind: int | None, one: str = "PRE", other: str = "LIME", paper: str = "") -> Finding:
+        left, right = (_column(angles, kind, name).mean() for name in (one, other))
+        mean, half = _pair(angles, kind, one, other)
+        verdict = "holds" if mean + half < 0.0 else "does not hold" + (": reversed" if mean - half > 0.0 else "")
+        if paper and verdict == "holds" and left > 2.0 * _column(angles, None, one).mean():
+            verdict = "holds in part: less skewed, not accurate"
+        ours = f"{left:.1f}° − {right:.1f}° = {_signed(mean)}° ± {half:.1f}°"
+        return Finding(question, ours, paper, "" if kind is None else verdict)
+
+    yield compare("no outlier: angle of PRE − LIME", None)
+    for kind, name in enumerate(KINDS):
+        yield compare(f"{name}: PRE − LIME", kind, paper=claim if kind == 0 else "")
+    for kind in (0, 2):
+        yield compare(f"{KINDS[kind]}: roles swapped", kind, "PRE, roles swapped")
+    yield compare(f"{KINDS[0]}: only LIME has a kernel", 0, "PRE", "LIME, kernel")
+    for kind in (0, 2):
+        yield compare(f"{KINDS[kind]}: both have it", kind, "PRE, kernel", "LIME, kernel")
+    middle = len(dial["probability_of_minus"]) // 2
+    sides = np.array([dial["plus_side"][middle], dial["minus_side"][middle]]).T
+    pulls = [f"{name} {{:.0f}}°, {{:.0f}}°".format(*sides[PLAIN.index(name)]) for name in ("PRE", "LIME")]
+    yield Finding("outlier with p₋ = 1/2 on the + side, on the − side", "; ".join(pulls))
+    kinds = [CONDITIONS.index(kind) for kind in range(4)]
+    mean, soft = (angles[:, kinds][:, :, list(METHODS).index(name)].mean() for name in ("PRE", "soft logistic"))
+    yield Finding(
+        "mean of the four kinds: PRE, soft logistic",
+        f"{mean:.1f}°, {soft:.1f}°",
+        "the sigmoid magnifies outliers",
+        "does not hold" if soft <= mean else "holds",
+    )
+    own, labelled = 100.0 * offsets.mean(axis=0)
+    yield Finding(
+        "local rows in the black box's class: own offset, from 400 labels",
+        f"{own:.1f} %, {labelled:.1f} %",
+        "an offset needs labelled rows",
+        "does not hold" if own >= labelled else "holds",
+    )
+
+
+def _signed(value: float) -> str:
+    """A number with its sign and one digit."""
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def _verdict(angles: Array) -> str:
+    """For which kinds PRE leads LIME on the same unweighted rows."""
+    ahead, behind = [], []
+    for kind, name in enumerate(KINDS):
+        mean, half = _pair(angles, kind, "PRE", "LIME")
+        if mean + half < 0.0:
+            ahead.append(name)
+        elif mean - half > 0.0:
+            behind.append(name)
+    if not ahead:
+        return "does not hold: PRE's boundary is better than LIME's for no kind of outlier"
+    text = f"holds when the outlier is {', '.join(ahead)}, the rows are the same and LIME has no kernel"
+    return text + (f"; reversed when it is {' or '.join(behind)}" if behind else "")
+
+
+COLOURS = dict(zip(PLAIN, (BLUE, SKY, ORANGE, GREEN), strict=True))
+STYLES = dict(zip(PLAIN, ("-", (0, (1, 1)), (0, (5, 2)), "-."), strict=True))
+
+
+def draw(data: Mapping[str, Any]) -> Figure:
+    """Two pictures in the plane, angles for every kind of outlier, and angles over the outlier's probability."""
+    figure = new_figure(12.0, 11.2)
+    grid = figure.add_gridspec(2, 1, height_ratios=[1.12, 1.0])
+    top, bottom = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+    planes = top.subplots(1, 2)
+    titles = ("The paper's picture: a − outlier against the trend", "The other class: a + outlier against the trend")
+    for axes, picture, title in zip(planes, data["pictures"], titles, strict=True):
+        _draw_plane(axes, picture)
+        axes.set_title(title, fontsize=11)
+    top.legend(*planes[0].get_legend_handles_labels(), loc="outside upper center", ncols=7, fontsize=10, frameon=False)
+    kinds, plus, minus = bottom.subplots(1, 3, width_ratios=[2.1, 1.0, 1.0])
+    _draw_kinds(kinds, data)
+    trend = data["dial"]["trend_on_minus_side"]
+    _draw_dial(plus, data["dial"], "plus_side", 1.0 - trend, "Outlier on the + side")
+    _draw_dial(minus, data["dial"], "minus_side", trend, "Outlier on the − side")
+    plus.set_ylabel("mean angle (degrees)")
+    minus.tick_params(labelleft=False)
+    highest = max(plus.get_ylim()[1], minus.get_ylim()[1])
+    for axes in (plus, minus):
+        axes.set_ylim(0.0, highest)
+    return figure
+
+
+def _draw_plane(axes: Any, picture: Mapping[str, Any]) -> None:
+    """The black box, the cloud and its outlier, and the boundaries found."""
+    u, v = map(np.asarray, picture["grid"])
+    plane = np.asarray(picture["probability_of_plus"])
+    axes.contourf(u, v, plane, levels=[0.0, 0.5, 1.0], colors=["#e3e3e3", "#f9f9f9"])
+    axes.contour(u, v, plane, levels=[0.5], colors="black", linewidths=1.4)
+    axes.plot([], [], color="black", linewidth=1.4, label="black box")
+    rows, plus = np.asarray(picture["rows"]), np.asarray(picture["plus"])
+    for marker, chosen in (("+", plus[:-1]), ("_", ~plus[:-1])):
+        axes.plot(*rows[:-1][chosen].T, marker, color="#444444", markersize=6, zorder=3)
+    axes.plot(*rows[-1], "D", color=PINK, markeredgecolor="black", markersize=13, zorder=5, label="outlier")
+    sign = picture["outlier"][0]
+    axes.annotate(sign, rows[-1], ha="center", va="center_baseline", fontsize=13, fontweight="bold", zorder=6)
+    point, gradient = np.array(picture["point"]), np.array(picture["gradient"])
+    axes.plot(*_ends(point, gradient, -point @ gradient), ":", color="black", linewidth=1.4, label="its tangent")
+    axes.plot(*point, "o", color="black", markersize=4, zorder=5)
+    for name, line in picture["lines"].items():
+        ends = _ends(point, np.array(line[:-1]), line[-1])
+        axes.plot(*ends, color=COLOURS[name], linestyle=STYLES[name], linewidth=2.4, label=name, zorder=4)
+    axes.set(xlim=(u[0], u[-1]), ylim=(v[0], v[-1]), aspect="equal", xlabel="$x_0$", ylabel="$x_1$")
+
+
+def _ends(point: Array, normal: Array, offset: float) -> Array:
+    """Two far points of the line ⟨normal, x⟩ + offset = 0, as columns."""
+    foot = point - (point @ normal + offset) * normal / (normal @ normal)
+    along = 4.0 * REACH * np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
+    return np.column_stack([foot - along, foot + along])
+
+
+def _draw_kinds(axes: Any, data: Mapping[str, Any]) -> None:
+    """Mean angles with intervals: a row for each kind of outlier, filled without and open with LIME's kernel."""
+    mean, half = np.asarray(data["angle"]), np.asarray(data["angle_half_width"])
+    for m, name in enumerate(data["methods"]):
+        plain = name.removesuffix(", kernel")
+        place = np.arange(len(mean)) + 0.19 * (PLAIN.index(plain) - 1.5)
+        face = COLOURS[plain] if plain == name else "white"
+        axes.errorbar(
+            mean[:, m], place, xerr=half[:, m], fmt="o", color=COLOURS[plain], markerfacecolor=face, markersize=6.5,
+            linewidth=1.4, label=plain if plain == name else None,
+        )  # fmt: skip
+    axes.errorbar([0.0], [-9.0], xerr=[0.0], fmt="o", color=GREY, markerfacecolor="white", label="open: LIME's kernel")
+    axes.set_yticks(range(len(mean)), ["no outlier", *(kind.replace(" the", "\nthe") for kind in KINDS)], fontsize=10)
+    axes.set_ylim(len(mean) - 0.5, -0.5)
+    for edge in np.arange(len(mean) - 1) + 0.5:
+        axes.axhline(edge, color=LIGHT, linewidth=1.0, zorder=0)
+    axes.set_xlim(left=0.0)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=LIGHT)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("mean angle to the black box's gradient (degrees)")
+    axes.set_title(f"Every kind of outlier: {data['repetitions']} black boxes, 95 % intervals", fontsize=11)
+    axes.legend(fontsize=9, loc="upper right")
+
+
+def _draw_dial(axes: Any, dial: Mapping[str, Any], side: str, trend: float, title: str) -> None:
+    """Angle over the probability that the black box gives the outlier, on a logit scale."""
+    level = logit(np.asarray(dial["probability_of_minus"]))
+    for name, curve in zip(dial["methods"], np.asarray(dial[side]).T, strict=True):
+        axes.plot(level, curve, color=COLOURS[name], linestyle=STYLES[name], linewidth=2.2)
+    ticks = np.array([0.01, 0.1, 0.5, 0.9, 0.99])
+    axes.set_xticks(logit(ticks), [f"{tick:g}" for tick in ticks], fontsize=9)
+    axes.axvline(logit(trend), color=GREY, linewidth=1.0, linestyle=":")
+    right = trend > 0.5
+    axes.annotate(
+        "local\ntrend", (logit(trend), 0.98), (-4 if right else 4, 0), xycoords=("data", "axes fraction"),
+        textcoords="offset points", ha="right" if right else "left", va="top", fontsize=9, color=GREY,
+    )  # fmt: skip
+    axes.set_xlabel("black box's $p_-$ there")
+    axes.set_title(title, fontsize=11)
+    axes.grid(color=LIGHT)
+    axes.set_axisbelow(True)
