@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from ..entropy import Array, exp
 from ..plots.canvas import BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure
-from .local import KINDS, SPREAD, Scene, angle, half_width, lime_kernel, lime_line, make_scene, pre_line, soft_line
+from .local import KINDS, SPREAD, Scene, angle, half_width, lime_line, make_scene, pre_line, row_kernel, soft_line
 from .record import Finding, Outcome, Setting
 
 if TYPE_CHECKING:
@@ -29,21 +29,16 @@ REACH = 2.5
 Method = Callable[[Array, Array], Array]
 
 
-def _kernel(x: Array) -> Array:
-    """LIME's weights of the rows, of which the first is the point."""
-    return lime_kernel(np.sqrt(((x - x[0]) ** 2).sum(axis=1)), x.shape[1])
-
-
 #: classifiers from rows and probabilities; those with LIME's weights come second
 METHODS: dict[str, Method] = {
     "PRE": pre_line,
     "PRE, roles swapped": lambda x, proba: pre_line(x, proba, swap=True),
     "LIME": lambda x, proba: lime_line(x, proba, kernel=False),
     "soft logistic": soft_line,
-    "PRE, kernel": lambda x, proba: pre_line(x, proba, weights=_kernel(x)),
-    "PRE, roles swapped, kernel": lambda x, proba: pre_line(x, proba, swap=True, weights=_kernel(x)),
+    "PRE, kernel": lambda x, proba: pre_line(x, proba, weights=row_kernel(x)),
+    "PRE, roles swapped, kernel": lambda x, proba: pre_line(x, proba, swap=True, weights=row_kernel(x)),
     "LIME, kernel": lambda x, proba: lime_line(x, proba, kernel=True),
-    "soft logistic, kernel": lambda x, proba: soft_line(x, proba, _kernel(x)),
+    "soft logistic, kernel": lambda x, proba: soft_line(x, proba, row_kernel(x)),
 }
 PLAIN = tuple(METHODS)[:4]
 
@@ -167,7 +162,7 @@ def _pair(angles: Array, kind: int | None, one: str, other: str) -> tuple[float,
 
 
 def _typical(angles: Array, kind: int) -> int:
-    """The repetition to show: the nearest to the mean angles, among the tenth that is best without an outlier.
+    """The repetition to show: the nearest to the mean angles, among the quarter that is best without an outlier.
 
     So what is seen is the outlier's doing, and as large as on average.
     """
@@ -175,7 +170,7 @@ def _typical(angles: Array, kind: int) -> int:
     clean = np.max([_column(angles, None, name) for name in names], axis=0)
     chosen = np.column_stack([_column(angles, kind, name) for name in names])
     far = ((chosen - chosen.mean(axis=0)) ** 2).sum(axis=1)
-    return int(np.where(clean <= np.quantile(clean, 0.1), far, np.inf).argmin())
+    return int(np.where(clean <= np.quantile(clean, 0.25), far, np.inf).argmin())
 
 
 def _picture(scene: Scene, kind: int, rng: np.random.Generator) -> dict[str, Any]:
@@ -293,7 +288,7 @@ def _draw_plane(axes: Any, picture: Mapping[str, Any]) -> None:
     plane = np.asarray(picture["probability_of_plus"])
     axes.contourf(u, v, plane, levels=[0.0, 0.5, 1.0], colors=["#e3e3e3", "#f9f9f9"])
     axes.contour(u, v, plane, levels=[0.5], colors="black", linewidths=1.4)
-    axes.plot([], [], color="black", linewidth=1.4, label="black box")
+    axes.plot([], [], color="black", linewidth=1.4, label="black box (grey: −)")
     rows, plus = np.asarray(picture["rows"]), np.asarray(picture["plus"])
     for marker, chosen in (("+", plus[:-1]), ("_", ~plus[:-1])):
         axes.plot(*rows[:-1][chosen].T, marker, color="#444444", markersize=6, zorder=3)

@@ -24,6 +24,7 @@ __all__ = [
     "lime_own_line",
     "make_scene",
     "pre_line",
+    "row_kernel",
     "soft_line",
     "train_box",
 ]
@@ -153,32 +154,47 @@ def pre_line(x: Array, proba: Array, swap: bool = False, weights: Array | None =
     return np.append(fit.coef, fit.offset)
 
 
-def lime_line(x: Array, proba: Array, kernel: bool) -> Array:
+def lime_line(x: Array, proba: Array, kernel: bool, ridge: bool = True) -> Array:
     """LIME's classifier on the given rows, from LIME's own code: a ridge regression of p₊ − 1/2 on x."""
     from lime.lime_base import LimeBase
+    from sklearn.linear_model import LinearRegression
 
     base = LimeBase(lambda distances: lime_kernel(distances, x.shape[1]) if kernel else np.ones(len(distances)))
     distances = np.sqrt(((x - x[0]) ** 2).sum(axis=1))
-    offset, pairs, _, _ = base.explain_instance_with_data(x, proba, distances, 1, x.shape[1], feature_selection="none")
+    offset, pairs, _, _ = base.explain_instance_with_data(
+        x, proba, distances, 1, x.shape[1], "none", None if ridge else LinearRegression()
+    )
     return np.append([value for _, value in sorted(pairs)], offset - 0.5)
 
 
-def lime_own_line(box: BlackBox, point: Array, n: int, seed: int) -> Array:
-    """LIME as its package runs, with rows of its own around the point, as wide as the training data."""
+def lime_own_line(box: BlackBox, point: Array, n: int, seed: int) -> tuple[Array, Array]:
+    """LIME as its package runs: its classifier, and the rows that it drew, as wide as the training data."""
     from lime.lime_tabular import LimeTabularExplainer
+
+    rows = [point[None]]
+
+    def answer(x: Array) -> Array:
+        rows.append(x)
+        return box.predict_proba(x)
 
     explainer = LimeTabularExplainer(
         box.rows, discretize_continuous=False, sample_around_instance=True, feature_selection="none", random_state=seed
     )
-    found = explainer.explain_instance(point, box.predict_proba, num_features=len(point), num_samples=n)
-    # the explainer standardises by its training data once more; undone here, although there is nothing to undo
+    found = explainer.explain_instance(point, answer, num_features=len(point), num_samples=n)
+    # the explainer standardises by its training data, and so its coefficients are of standardised columns
     coefficients = np.array([value for _, value in sorted(found.local_exp[1])]) / explainer.scaler.scale_
-    return np.append(coefficients, found.intercept[1] - 0.5 - coefficients @ explainer.scaler.mean_)
+    line = np.append(coefficients, found.intercept[1] - 0.5 - coefficients @ explainer.scaler.mean_)
+    return line, rows[-1]
 
 
 def lime_kernel(distances: Array, features: int) -> Array:
     """LIME's default weights √exp(−d²/w²), w = 0.75 √features, of distances in standard deviations."""
     return exp(-(distances**2) / (2.0 * 0.75**2 * features))
+
+
+def row_kernel(x: Array) -> Array:
+    """LIME's weights of rows of which the first is the point."""
+    return lime_kernel(np.sqrt(((x - x[0]) ** 2).sum(axis=1)), x.shape[1])
 
 
 def soft_line(x: Array, proba: Array, weights: Array | None = None) -> Array:
