@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from ..entropy import Array, exp
 from ..plots.canvas import BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure
-from .local import KINDS, SPREAD, Scene, angle, half_width, lime_line, make_scene, pre_line, row_kernel, soft_line
+from .local import KINDS, SPREAD, Scene, angle, lime_line, make_scene, mean_and_half, pre_line, row_kernel, soft_line
 from .record import Finding, Outcome, Setting
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def run(setting: Setting) -> Outcome:
         "rows": ROWS,
         "conditions": ["none", *KINDS],
         "methods": list(METHODS),
-        "angle": angles.mean(axis=0),
-        "angle_half_width": half_width(angles),
+        "angle": np.array(mean_and_half(angles)),
         "lead_on_lime": [_pair(angles, kind, "PRE", "LIME") for kind in CONDITIONS],
         "share_of_lead": np.mean(lead < 0.0),
         "offset_agreement": {"own": offsets[:, 0].mean(), "labelled": offsets[:, 1].mean()},
@@ -157,8 +156,8 @@ def _column(angles: Array, kind: int | None, method: str) -> Array:
 
 def _pair(angles: Array, kind: int | None, one: str, other: str) -> tuple[float, float]:
     """Mean of the paired differences of two methods' angles, and half of its 95 % interval."""
-    difference = _column(angles, kind, one) - _column(angles, kind, other)
-    return float(difference.mean()), float(half_width(difference))
+    mean, half = mean_and_half(_column(angles, kind, one) - _column(angles, kind, other))
+    return float(mean), float(half)
 
 
 def _typical(angles: Array, kind: int) -> int:
@@ -313,7 +312,7 @@ def _ends(point: Array, normal: Array, offset: float) -> Array:
 
 def _draw_kinds(axes: Any, data: Mapping[str, Any]) -> None:
     """Mean angles with intervals: a row for each kind of outlier, filled without and open with LIME's kernel."""
-    mean, half = np.asarray(data["angle"]), np.asarray(data["angle_half_width"])
+    mean, half = np.asarray(data["angle"])
     for m, name in enumerate(data["methods"]):
         plain = name.removesuffix(", kernel")
         place = np.arange(len(mean)) + 0.19 * (PLAIN.index(plain) - 1.5)

@@ -18,11 +18,12 @@ __all__ = [
     "BlackBox",
     "Scene",
     "angle",
-    "half_width",
     "lime_kernel",
     "lime_line",
     "lime_own_line",
     "make_scene",
+    "make_wide_scene",
+    "mean_and_half",
     "pre_line",
     "row_kernel",
     "soft_line",
@@ -37,8 +38,12 @@ SPREAD = 0.2
 NEAR, FAR, ACROSS = 1.2, 2.5, 0.4
 #: |logit| of an outlier at least: the black box is sure of its class
 SURE = 2.0
-#: noise of the two moons, rows to train on, centres of the kernel, its inverse squared width, inverse ridge penalty
-NOISE, ROWS, CENTRES, GAMMA, LOOSE = 0.2, 400, 50, 1.0, 10.0
+#: noise of the two moons, rows to train on, inverse ridge penalty
+NOISE, ROWS, LOOSE = 0.2, 400, 10.0
+#: features of the wide black boxes, of which all but two are noise
+WIDE = 8
+#: centres of the kernel and its inverse squared width, by the number of features
+KERNELS = {2: (50, 1.0), WIDE: (200, 0.1)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,24 +61,25 @@ class BlackBox:
 
     def logit(self, x: Array) -> Array:
         """Log p₊/p₋, shape (n,): a sum of Gaussian bumps."""
-        centres, weights, shift = self._bumps()
-        return exp(-GAMMA * _square_distances(x, centres)) @ weights + shift
+        kernel, linear = self.model
+        parts = exp(-kernel.gamma * _square_distances(x, kernel.components_)) * self._heights()
+        return np.asarray(parts.sum(axis=1) + linear.intercept_[0])
 
     def gradient(self, x: Array) -> Array:
-        """Gradient of the logit, shape (n, 2), exact."""
-        centres, weights, _ = self._bumps()
-        heights = exp(-GAMMA * _square_distances(x, centres)) * weights
-        return np.asarray(-2.0 * GAMMA * (heights.sum(axis=1, keepdims=True) * x - heights @ centres))
+        """Gradient of the logit, shape (n, d), exact."""
+        kernel, _ = self.model
+        parts = exp(-kernel.gamma * _square_distances(x, kernel.components_)) * self._heights()
+        return np.asarray(-2.0 * kernel.gamma * (parts.sum(axis=1, keepdims=True) * x - parts @ kernel.components_))
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Fresh rows and labels of the law of the training data, in its units."""
-        x, labels = _moons(n, rng)
+        x, labels = _moons(n, self.rows.shape[1], rng)
         return (x - self.mean) / self.scale, labels
 
-    def _bumps(self) -> tuple[Array, Array, float]:
-        """Centres, heights and offset of the logit."""
+    def _heights(self) -> Array:
+        """Heights of the bumps."""
         kernel, linear = self.model
-        return kernel.components_, (linear.coef_ @ kernel.normalization_)[0], float(linear.intercept_[0])
+        return np.asarray((linear.coef_ @ kernel.normalization_)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,16 +116,17 @@ def angle(a: Array, b: Array) -> float:
     return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
 
 
-def train_box(rng: np.random.Generator) -> BlackBox:
-    """A black box trained on its own sample of two moons, columns standardised."""
+def train_box(rng: np.random.Generator, features: int = 2) -> BlackBox:
+    """A black box trained on its own sample of two moons and noise columns, standardised."""
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    x, labels = _moons(ROWS, rng)
+    x, labels = _moons(ROWS, features, rng)
+    centres, gamma = KERNELS[features]
     mean, scale = x.mean(axis=0), x.std(axis=0)
     rows = (x - mean) / scale
-    kernel = Nystroem(gamma=GAMMA, n_components=CENTRES, random_state=int(rng.integers(2**31)))
+    kernel = Nystroem(gamma=gamma, n_components=centres, random_state=int(rng.integers(2**31)))
     model = make_pipeline(kernel, LogisticRegression(C=LOOSE, max_iter=1000)).fit(rows, labels)
     return BlackBox(model, frozen(rows), frozen(mean), frozen(scale))
 
@@ -135,12 +142,20 @@ def make_scene(rng: np.random.Generator) -> Scene:
         rows, _ = box.draw(1000, rng)
         logit = box.logit(rows)
         for point in _to_boundary(box, rows[:100]):
-            gradient = box.gradient(point[None])[0]
-            direction = gradient / np.linalg.norm(gradient)
+            direction = _direction(box, point)
             found = [rows[where] for where in _kinds(rows - point, direction, logit)]
             if all(map(len, found)):
                 outliers = np.array([few[rng.integers(len(few))] for few in found])
-                return Scene(box, frozen(point), frozen(direction), frozen(outliers))
+                return Scene(box, frozen(point), direction, frozen(outliers))
+
+
+def make_wide_scene(rng: np.random.Generator) -> Scene:
+    """A random point of the boundary of a black box with many features, without outliers."""
+    while True:
+        box = train_box(rng, WIDE)
+        rows, _ = box.draw(100, rng)
+        for point in _to_boundary(box, rows):
+            return Scene(box, frozen(point), _direction(box, point), frozen(np.empty((0, WIDE))))
 
 
 def pre_line(x: Array, proba: Array, swap: bool = False, weights: Array | None = None) -> Array:
@@ -208,17 +223,30 @@ def soft_line(x: Array, proba: Array, weights: Array | None = None) -> Array:
     return np.append(model.coef_[0], model.intercept_)
 
 
-def half_width(values: Array) -> Array:
-    """Half of a 95 % interval of the mean along the first axis."""
-    return np.asarray(1.96 * values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+def mean_and_half(values: Array) -> tuple[Array, Array]:
+    """Mean along the first axis and half of its 95 % interval, nan left out.
+
+    Examples
+    --------
+    >>> mean_and_half(np.array([1.0, 2.0, np.nan, 3.0]))
+    (array(2.), array(1.13160653))
+    """
+    count = np.isfinite(values).sum(axis=0)
+    return np.asarray(np.nanmean(values, axis=0)), 1.96 * np.nanstd(values, axis=0, ddof=1) / np.sqrt(count)
 
 
-def _moons(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Two moons."""
+def _moons(n: int, features: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Two moons, and columns of noise that say nothing of the class."""
     from sklearn.datasets import make_moons
 
     x, labels = make_moons(n, noise=NOISE, random_state=int(rng.integers(2**31)))
-    return np.asarray(x), np.asarray(labels)
+    return np.column_stack([x, rng.normal(size=(n, features - 2))]), np.asarray(labels)
+
+
+def _direction(box: BlackBox, point: Array) -> Array:
+    """Unit vector along the gradient of the logit."""
+    gradient = box.gradient(point[None])[0]
+    return frozen(gradient / np.linalg.norm(gradient))
 
 
 def _to_boundary(box: BlackBox, rows: Array) -> Array:
