@@ -38,12 +38,12 @@ SPREAD = 0.2
 NEAR, FAR, ACROSS = 1.2, 2.5, 0.4
 #: |logit| of an outlier at least: the black box is sure of its class
 SURE = 2.0
-#: noise of the two moons, rows to train on, inverse ridge penalty
-NOISE, ROWS, LOOSE = 0.2, 400, 10.0
+#: noise of the two moons
+NOISE = 0.2
 #: features of the wide black boxes, of which all but two are noise
 WIDE = 8
-#: centres of the kernel and its inverse squared width, by the number of features
-KERNELS = {2: (50, 1.0), WIDE: (200, 0.1)}
+#: rows to train on, centres of the kernel, its inverse squared width and inverse penalty, by the number of features
+TRAINING = {2: (400, 50, 1.0, 10.0), WIDE: (2000, 200, 0.1, 100.0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,12 +122,12 @@ def train_box(rng: np.random.Generator, features: int = 2) -> BlackBox:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    x, labels = _moons(ROWS, features, rng)
-    centres, gamma = KERNELS[features]
+    n, centres, gamma, loose = TRAINING[features]
+    x, labels = _moons(n, features, rng)
     mean, scale = x.mean(axis=0), x.std(axis=0)
     rows = (x - mean) / scale
     kernel = Nystroem(gamma=gamma, n_components=centres, random_state=int(rng.integers(2**31)))
-    model = make_pipeline(kernel, LogisticRegression(C=LOOSE, max_iter=1000)).fit(rows, labels)
+    model = make_pipeline(kernel, LogisticRegression(C=loose, max_iter=1000)).fit(rows, labels)
     return BlackBox(model, frozen(rows), frozen(mean), frozen(scale))
 
 

@@ -1,0 +1,82 @@
+"""AUC of local classifiers: the measure is right, LIME is LIME's, and the verdict is found again at a small size."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from pre_convex.experiments import Setting, perform
+from pre_convex.experiments.local import lime_line, lime_own_line, make_wide_scene, mean_and_half
+from pre_convex.experiments.local_roc import _curves, _judge, auc, draw
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return perform("local-roc", Setting(quick=True))
+
+
+def test_auc_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    scores, truth = rng.normal(size=(4, 200)).round(1), rng.random(200) < 0.3  # rounded: there are ties
+    np.testing.assert_allclose(auc(scores, truth), [roc_auc_score(truth, row) for row in scores])
+    assert np.isnan(auc(scores, np.ones(200, dtype=bool))).all()
+
+
+def test_curves_enclose_the_auc():
+    rng = np.random.default_rng(1)
+    truth = rng.random(500) < 0.5
+    scores = rng.normal(size=(3, 500)) + truth * np.array([[0.0], [1.0], [3.0]])
+    rates = np.linspace(0.0, 1.0, 2001)
+    areas = np.trapezoid(_curves(scores, truth, rates), rates, axis=1)
+    np.testing.assert_allclose(areas, auc(scores, truth), atol=0.005)
+
+
+def test_lime_with_its_own_rows_is_lime_on_those_rows():
+    scene = make_wide_scene(np.random.default_rng(2))
+    line, rows = lime_own_line(scene.box, scene.point, 50, 3)
+    assert rows.shape == (50, 8)
+    np.testing.assert_allclose(rows[0], scene.point)
+    assert 0.8 < np.std(rows - scene.point) < 1.2  # as wide as the training data
+    np.testing.assert_allclose(line, lime_line(rows, scene.box.predict_proba(rows), kernel=True), atol=1e-6)
+
+
+def test_mean_and_half_leave_out_nan():
+    values = np.random.default_rng(3).normal(size=(50, 2))
+    mean, half = mean_and_half(np.concatenate([values, np.full((5, 2), np.nan)]))
+    np.testing.assert_allclose(mean, values.mean(axis=0))
+    np.testing.assert_allclose(half, 1.96 * values.std(axis=0, ddof=1) / np.sqrt(50))
+
+
+@pytest.mark.parametrize(
+    ("mean", "verdict"),
+    [
+        ([0.05, 0.02], "holds"),
+        ([0.005, 0.002], "holds, but below 0.01"),
+        ([0.05, 0.0], "holds when n = 20"),
+        ([0.0, -0.05], "does not hold"),
+        ([-0.02, -0.05], "does not hold: reversed"),
+    ],
+)
+def test_what_counts_as_a_lead(mean, verdict):
+    assert _judge(np.array(mean), np.array([0.001, 0.001]), (20, 40)) == verdict
+
+
+def test_the_verdict_is_found_again(outcome):
+    found, record = outcome
+    assert found.verdict.startswith("holds when LIME draws its own rows")
+    data = record["data"]
+    auc_of = dict(zip(data["methods"], np.moveaxis(np.array(data["auc"][0]), 2, 0), strict=True))
+    plain, wide = data["cases"].index("no outlier"), data["cases"].index("eight features")
+    pre, lime = auc_of["PRE"], auc_of["LIME"]
+    assert np.all(np.abs(pre - lime)[plain] < 0.02)
+    assert np.all(np.abs(pre - auc_of["LIME, no ridge"])[plain] < 0.01)
+    assert np.all(pre[plain] > auc_of["LIME, its own rows"][plain] + 0.05)
+    assert np.all(auc_of["PRE, LIME's own rows"][plain] < auc_of["LIME, its own rows"][plain] + 0.01)
+    assert pre[wide, 0] > lime[wide, 0] + 0.01
+    assert pre[wide, 0] - auc_of["LIME, no ridge"][wide, 0] < 0.5 * (pre - lime)[wide, 0]
+
+
+def test_it_can_be_drawn_from_its_file(outcome):
+    _, record = outcome
+    figure = draw(record["data"])
+    assert len(figure.get_axes()) == 8
+    assert any("eight features" in ax.get_title() for ax in figure.get_axes())
