@@ -216,13 +216,13 @@ def _findings(angles: Array, offsets: Array, dial: Mapping[str, Any]) -> Iterato
     sides = np.array([dial["plus_side"][middle], dial["minus_side"][middle]]).T
     pulls = [f"{name} {{:.0f}}°, {{:.0f}}°".format(*sides[PLAIN.index(name)]) for name in ("PRE", "LIME")]
     yield Finding("outlier with p₋ = 1/2 on the + side, on the − side", "; ".join(pulls))
-    kinds = [CONDITIONS.index(kind) for kind in range(4)]
-    mean, soft = (angles[:, kinds][:, :, list(METHODS).index(name)].mean() for name in ("PRE", "soft logistic"))
+    outliers = angles[:, [CONDITIONS.index(kind) for kind in range(4)]].mean(axis=(0, 1))
+    pre, lime, soft = (outliers[PLAIN.index(name)] for name in ("PRE", "LIME", "soft logistic"))
     yield Finding(
-        "mean of the four kinds: PRE, soft logistic",
-        f"{mean:.1f}°, {soft:.1f}°",
+        "mean of the four kinds: PRE, LIME, soft logistic",
+        f"{pre:.1f}°, {lime:.1f}°, {soft:.1f}°",
         "the sigmoid magnifies outliers",
-        "does not hold" if soft <= mean else "holds",
+        "does not hold" if soft <= pre else "holds",
     )
     own, labelled = 100.0 * offsets.mean(axis=0)
     yield Finding(
