@@ -228,11 +228,13 @@ def mean_and_half(values: Array) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> mean_and_half(np.array([1.0, 2.0, np.nan, 3.0]))
-    (array(2.), array(1.13160653))
+    >>> mean, half = mean_and_half(np.array([1.0, 2.0, np.nan, 3.0]))
+    >>> round(float(mean), 3), round(float(half), 3)
+    (2.0, 1.132)
     """
     count = np.isfinite(values).sum(axis=0)
-    return np.asarray(np.nanmean(values, axis=0)), 1.96 * np.nanstd(values, axis=0, ddof=1) / np.sqrt(count)
+    half = 1.96 * np.nanstd(values, axis=0, ddof=1) / np.sqrt(count)
+    return np.asarray(np.nanmean(values, axis=0)), np.asarray(half)
 
 
 def _moons(n: int, features: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -45,8 +45,8 @@ FRESH = 1000
 #: a lead in AUC below this is called tiny
 TINY = 0.01
 #: questions that the verdict rests on
-SAME, OWN, BOTH = "PRE − LIME, same rows, n = 20, 40", "LIME draws its own rows", "both on LIME's own rows"
-MANY, LOOSE = "eight features", "eight features, no ridge"
+SAME_ROWS, OWN_ROWS, BOTH_OWN = "PRE − LIME, same rows, n = 20, 40", "LIME draws its own rows", "both on LIME's own rows"
+MANY_FEATURES, NO_RIDGE = "eight features", "eight features, no ridge"
 
 
 def run(setting: Setting) -> Outcome:
@@ -93,19 +93,19 @@ def _findings(fresh: Array, same: Array, sizes: tuple[int, ...]) -> Iterator[Fin
         left, right = (of[:, case, [sizes.index(n) for n in at], METHODS.index(name)] for name in (one, other))
         mean, half = mean_and_half(left - right)
         ours = ", ".join(f"{m:+.4f} ± {h:.4f}".replace("-", "−") for m, h in zip(mean, half, strict=True))
-        paper = "significant lead" if question == SAME else ""
+        paper = "significant lead" if question == SAME_ROWS else ""
         return Finding(question, ours, paper, _judge(mean, half, at) if claim else "")
 
-    yield compare(SAME, "LIME")
+    yield compare(SAME_ROWS, "LIME")
     yield compare("judged on X_loc itself", "LIME", of=same)
     yield compare("LIME without ridge penalty", "LIME, no ridge")
-    yield compare(OWN, "LIME, its own rows")
-    yield compare(BOTH, "LIME, its own rows", "PRE, LIME's own rows")
+    yield compare(OWN_ROWS, "LIME, its own rows")
+    yield compare(BOTH_OWN, "LIME, its own rows", "PRE, LIME's own rows")
     yield compare("a − outlier, same rows", "LIME", case=1)
     yield compare("a − outlier, LIME with kernel", "LIME, kernel", case=1)
     yield compare("a + outlier, same rows", "LIME", case=2)
-    yield compare(MANY, "LIME", case=3)
-    yield compare(LOOSE, "LIME, no ridge", case=3)
+    yield compare(MANY_FEATURES, "LIME", case=3)
+    yield compare(NO_RIDGE, "LIME, no ridge", case=3)
     yield compare("PRE − soft logistic", "soft logistic", claim=False)
     if len(sizes) > 2:
         yield compare("PRE − LIME, n = 100, 400", "LIME", at=sizes[2:], claim=False)
@@ -125,14 +125,14 @@ def _verdict(findings: tuple[Finding, ...]) -> str:
     """Where leads come from."""
     judged = {finding.question: finding.verdict for finding in findings}
     when = []
-    if judged[OWN].startswith("holds"):
-        rows = not judged[BOTH].startswith("holds")
+    if judged[OWN_ROWS].startswith("holds"):
+        rows = not judged[BOTH_OWN].startswith("holds")
         when.append("LIME draws its own rows" + " (which make the lead: on them PRE has none)" * rows)
-    if judged[MANY] == "holds":
-        ridge = judged[LOOSE] != "holds"
+    if judged[MANY_FEATURES] == "holds":
+        ridge = judged[NO_RIDGE] != "holds"
         when.append("features are many" + " (LIME's ridge penalty makes the lead)" * ridge)
     text = f"holds when {' or '.join(when)}" if when else "does not hold"
-    return f"{text}; in two dimensions on the same rows: {judged[SAME]}"
+    return f"{text}; in two dimensions on the same rows: {judged[SAME_ROWS]}"
 
 
 def _lines(x: Array, proba: Array) -> list[Array]:
