@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from ..applications.local_fit import fit_local
 from ..arrays import frozen
 from ..entropy import Array, exp, log
+from ..errors import MissingExtraError
 
 __all__ = [
     "KINDS",
@@ -20,6 +22,7 @@ __all__ = [
     "angle",
     "lime_kernel",
     "lime_line",
+    "lime_module",
     "lime_own_line",
     "make_scene",
     "make_wide_scene",
@@ -171,10 +174,11 @@ def pre_line(x: Array, proba: Array, swap: bool = False, weights: Array | None =
 
 def lime_line(x: Array, proba: Array, kernel: bool, ridge: bool = True) -> Array:
     """LIME's classifier on the given rows, from LIME's own code: a ridge regression of p₊ − 1/2 on x."""
-    from lime.lime_base import LimeBase
     from sklearn.linear_model import LinearRegression
 
-    base = LimeBase(lambda distances: lime_kernel(distances, x.shape[1]) if kernel else np.ones(len(distances)))
+    base = lime_module("lime_base").LimeBase(
+        lambda distances: lime_kernel(distances, x.shape[1]) if kernel else np.ones(len(distances))
+    )
     distances = np.sqrt(((x - x[0]) ** 2).sum(axis=1))
     offset, pairs, _, _ = base.explain_instance_with_data(
         x, proba, distances, 1, x.shape[1], "none", None if ridge else LinearRegression()
@@ -184,15 +188,13 @@ def lime_line(x: Array, proba: Array, kernel: bool, ridge: bool = True) -> Array
 
 def lime_own_line(box: BlackBox, point: Array, n: int, seed: int) -> tuple[Array, Array]:
     """LIME as its package runs: its classifier, and the rows that it drew, as wide as the training data."""
-    from lime.lime_tabular import LimeTabularExplainer
-
     rows = [point[None]]
 
     def answer(x: Array) -> Array:
         rows.append(x)
         return box.predict_proba(x)
 
-    explainer = LimeTabularExplainer(
+    explainer = lime_module("lime_tabular").LimeTabularExplainer(
         box.rows, discretize_continuous=False, sample_around_instance=True, feature_selection="none", random_state=seed
     )
     found = explainer.explain_instance(point, answer, num_features=len(point), num_samples=n)
@@ -200,6 +202,14 @@ def lime_own_line(box: BlackBox, point: Array, n: int, seed: int) -> tuple[Array
     coefficients = np.array([value for _, value in sorted(found.local_exp[1])]) / explainer.scaler.scale_
     line = np.append(coefficients, found.intercept[1] - 0.5 - coefficients @ explainer.scaler.mean_)
     return line, rows[-1]
+
+
+def lime_module(name: str) -> Any:
+    """A module of LIME's package."""
+    try:
+        return importlib.import_module(f"lime.{name}")
+    except ImportError:
+        raise MissingExtraError("lime", "experiments") from None
 
 
 def lime_kernel(distances: Array, features: int) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..applications.fidelity import roc_area
 from ..entropy import Array
 from ..plots.canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure
 from .local import (
@@ -45,7 +46,11 @@ FRESH = 1000
 #: a lead in AUC below this is called tiny
 TINY = 0.01
 #: questions that the verdict rests on
-SAME_ROWS, OWN_ROWS, BOTH_OWN = "PRE − LIME, same rows, n = 20, 40", "LIME draws its own rows", "both on LIME's own rows"
+SAME_ROWS, OWN_ROWS, BOTH_OWN = (
+    "PRE − LIME, same rows, n = 20, 40",
+    "LIME draws its own rows",
+    "both on LIME's own rows",
+)
 MANY_FEATURES, NO_RIDGE = "eight features", "eight features, no ridge"
 
 
@@ -65,8 +70,8 @@ def run(setting: Setting) -> Outcome:
                 test = scene.cloud(FRESH, setting.rng(4, i))
                 truth = scene.box.logit(test) > 0.0
                 normals = np.array([*_lines(x, proba), *own[scene is wide]])[:, :-1]
-                fresh[i, c, s] = auc(normals @ test.T, truth)
-                same[i, c, s] = auc(normals @ x.T, proba[:, 1] > 0.5)
+                fresh[i, c, s] = [roc_area(truth, score) for score in normals @ test.T]
+                same[i, c, s] = [roc_area(proba[:, 1] > 0.5, score) for score in normals @ x.T]
                 curves[i, c, s] = _curves(normals @ test.T, truth, rates)
     data = {
         "repetitions": count,
@@ -151,24 +156,6 @@ def _own_lines(scene: Scene, n: int, seed: int) -> list[Array]:
     """LIME on rows that it draws itself, and PRE on these rows with LIME's weights."""
     line, rows = lime_own_line(scene.box, scene.point, n, seed)
     return [line, pre_line(rows, scene.box.predict_proba(rows), weights=row_kernel(rows))]
-
-
-def auc(scores: Array, truth: Flags) -> Array:
-    """Share of pairs of both classes that each row of scores puts in order, ties counted half; nan with one class.
-
-    Examples
-    --------
-    >>> auc(np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 1.0, 1.0]]), np.array([False, True, False, True]))
-    array([0.75, 0.5 ])
-    """
-    from scipy.stats import rankdata
-
-    positive = int(truth.sum())
-    negative = len(truth) - positive
-    if positive == 0 or negative == 0:
-        return np.full(len(scores), np.nan)
-    ranks = rankdata(scores, axis=1)[:, truth].sum(axis=1)
-    return np.asarray((ranks - positive * (positive + 1) / 2.0) / (positive * negative))
 
 
 def _curves(scores: Array, truth: Flags, rates: Array) -> Array:
