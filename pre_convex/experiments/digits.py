@@ -13,9 +13,9 @@ import numpy as np
 from ..applications.explanation import SuperPixels, explain
 from ..applications.superpixels import grid_labels
 from ..entropy import Array, Index, exp
-from ..errors import MissingExtraError
 from ..plots import plot_superpixels
 from ..plots.canvas import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, new_figure
+from .local import lime_module
 from .mnist import read_mnist, read_openml
 from .record import Finding, Outcome, Setting
 
@@ -130,16 +130,6 @@ def lime_same_points(points: Array, answers: Array) -> Array:
     for feature, weight in weights:
         coef[feature] = weight
     return coef
-
-
-def lime_module(name: str) -> Any:
-    """A module of LIME."""
-    import importlib
-
-    try:
-        return importlib.import_module(f"lime.{name}")
-    except ImportError:
-        raise MissingExtraError("lime", "experiments") from None
 
 
 def soft_logistic(points: Array, answers: Array) -> Array:
