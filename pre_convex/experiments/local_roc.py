@@ -180,7 +180,7 @@ def draw(data: Mapping[str, Any]) -> Figure:
             axes[0, 2 * i + s].set_title(f"ROC, {features} features, n = {data['sizes'][s]}", fontsize=11)
     for c, case in enumerate(data["cases"]):
         _draw_lead(axes[1, c], data, c)
-        axes[1, c].set_title(f"PRE's lead: {case}", fontsize=11)
+        axes[1, c].set_title(f"PRE's lead: {case}{' (fine scale)' * (c == 0)}", fontsize=11)
     axes[0, 0].set_ylabel("share of + called +")
     axes[1, 0].set_ylabel("AUC of PRE − AUC of the other")
     low, high = (limit(ax.get_ylim()[k] for ax in axes[1, 1:3]) for k, limit in enumerate((min, max)))
