@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtri
-from scipy.stats import kstest
 
 from ..entropy import Array, exp
 from ..inference import Inference, weighted_chi2_sf
@@ -168,6 +167,8 @@ def shifted(shift: float) -> Callable[[Array], Array]:
 
 def run(setting: Setting) -> Outcome:
     """Estimate over and over; count what lies outside of each region."""
+    from scipy.stats import kstest
+
     p, q = observe(setting.rng(0))
     star = exact_delta(p, q)
     runs = estimate(setting, p, q, setting.pick(5000, 400))

@@ -13,7 +13,7 @@ from pre_convex.experiments import EXPERIMENTS, Finding, Setting, load_experimen
 from pre_convex.experiments.record import _plain, _text
 from pre_convex.experiments.shares import Share
 
-NAME = "normality"
+NAME = "consistency"
 
 
 @pytest.fixture(scope="module")
