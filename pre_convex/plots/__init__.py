@@ -4,6 +4,7 @@ Every function draws on the axes it is given, or on a figure of its own that nee
 ``axes.figure.savefig(path)``, or look at it in a notebook.
 """
 
+from .detection import plot_scan
 from .explanation import plot_boundary, plot_effects, plot_superpixels
 from .fit import plot_balance, plot_coefficients, plot_weights
 from .normal import plot_ellipse, plot_qq
@@ -19,6 +20,7 @@ __all__ = [
     "plot_qq",
     "plot_radius_path",
     "plot_ratio",
+    "plot_scan",
     "plot_superpixels",
     "plot_weights",
 ]

@@ -1,0 +1,113 @@
+"""What is observed of a latent sequence: y = x + noise, as log-likelihoods of many windows and as draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..entropy import Array
+from ..errors import DataError
+from ..threads import in_threads
+from .windows import Shape
+
+__all__ = ["GaussianNoise", "Observation", "OwnNoise", "make_observation"]
+
+#: rows whose likelihoods are computed at a time
+BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianNoise:
+    """log N(y; x, σ²) of all pairs of a row x and a window y, less a constant for each window.
+
+    −|x − y|²/2σ² = ⟨x, y − c⟩/σ² − |x − c|²/2σ² + what depends on y alone, for any c: one matrix product. The centre
+    c keeps digits where the sequences lie far from zero.
+    """
+
+    precision: Array
+    centre: Array
+
+    def rows(self, x: Array) -> Array:
+        """|x − c|²/2σ² of every row, which no window changes."""
+        parts = [slice(i, i + BLOCK_ROWS) for i in range(0, len(x), BLOCK_ROWS)]
+        return np.concatenate(in_threads(lambda part: 0.5 * np.square(x[part] - self.centre) @ self.precision, parts))
+
+    def log_likelihoods(self, x: Array, half: Array, Y: Array) -> Array:
+        """Shape (windows, rows)."""
+        out = np.empty((len(Y), len(x)))
+        scaled = (Y - self.centre) * self.precision
+
+        def fill(part: slice) -> None:
+            np.matmul(scaled, x[part].T, out=out[:, part])
+            out[:, part] -= half[part]
+
+        in_threads(fill, _parts(len(x)))
+        return out
+
+    def draw(self, x: Array, rng: np.random.Generator) -> Array:
+        """One observation of every row."""
+        return x + rng.normal(size=x.shape) / np.sqrt(self.precision)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnNoise:
+    """A function (x, Y) → log-likelihoods of shape (rows, windows), both in the shape of the prior samples."""
+
+    function: Callable[[Array, Array], Any]
+    shape: Shape
+
+    def rows(self, x: Array) -> Array:
+        """Nothing is known before the windows are."""
+        return np.zeros(len(x))
+
+    def log_likelihoods(self, x: Array, half: Array, Y: Array) -> Array:
+        """Shape (windows, rows)."""
+        out = np.empty((len(Y), len(x)))
+        windows = self.shape.full(Y)
+        for start in range(0, len(x), BLOCK_ROWS):
+            part = x[start : start + BLOCK_ROWS]
+            found = np.asarray(self.function(self.shape.full(part), windows), dtype=float)
+            if found.shape != (len(part), len(Y)):
+                raise DataError(
+                    f"noise: returned shape {found.shape} for {len(part)} rows and {len(Y)} windows; "
+                    "return shape (rows, windows)"
+                )
+            if not np.all(found < np.inf):
+                raise DataError("noise: returned nan or inf; a log-likelihood is a finite number or -inf")
+            out[:, start : start + BLOCK_ROWS] = found.T
+        return out
+
+    def draw(self, x: Array, rng: np.random.Generator) -> Array:
+        """Refused: a likelihood does not say how to draw from it."""
+        raise DataError("draw: the noise is a function; give draw(x, rng) -> observations to simulate with it")
+
+
+Observation = GaussianNoise | OwnNoise
+
+
+def make_observation(noise: Any, shape: Shape, sample: Array) -> Observation:
+    """The noise from a standard deviation, one for each channel, or a function; ``sample`` says where sequences lie."""
+    if callable(noise):
+        return OwnNoise(noise, shape)
+    try:
+        sigma = np.asarray(noise, dtype=float)
+    except (TypeError, ValueError):
+        sigma = np.zeros(())
+    channels = max(shape.channels, 1)
+    if sigma.ndim > 1 or sigma.size not in (1, channels) or not np.all(np.isfinite(sigma)) or np.any(sigma <= 0.0):
+        each = f", one for each of {channels} channels," if shape.channels else ""
+        raise DataError(f"noise: {noise!r} must be a positive standard deviation{each} or a function")
+    by_channel = np.broadcast_to(sigma.ravel(), (channels,))
+    # medians, because a few sequences may have run away
+    middle = np.median(sample.reshape(-1, channels), axis=0)
+    return GaussianNoise(np.tile(by_channel**-2.0, shape.window), np.tile(middle, shape.window))
+
+
+def _parts(n: int) -> list[slice]:
+    """Slices of the rows."""
+    edges = np.linspace(0, n, max(2, n // BLOCK_ROWS + 1) + 1).astype(int).tolist()
+    return [slice(*ends) for ends in pairwise(edges) if ends[0] < ends[1]]

@@ -1,0 +1,103 @@
+"""Scores along a series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..entropy import Array, Index
+from .canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure, set_legend
+
+if TYPE_CHECKING:
+    from .canvas import Figure
+
+__all__ = ["plot_scan"]
+
+#: channels with a colour of their own
+CHANNELS = (GREY, SKY, PINK, AMBER, GREEN)
+#: time points of a series that are drawn at most
+POINTS = 20_000
+
+
+def plot_scan(
+    series: Array,
+    times: Index,
+    scores: Array,
+    *,
+    threshold: float = np.nan,
+    peaks: Sequence[int] = (),
+    window: int = 0,
+    method: str = "pre",
+    unit: float = 1.0,
+    unit_name: str = "time points",
+) -> Figure:
+    """The series above its scores, with the threshold and the peaks.
+
+    Parameters
+    ----------
+    series : ndarray of shape (T,) or (T, channels)
+    times : ndarray of int of shape (W,)
+        Time of each score.
+    scores : ndarray of shape (W,)
+        Infinite ones are marked at the upper edge.
+    threshold : float
+        Drawn unless it is nan.
+    peaks : sequence of int
+        Places among the times.
+    window : int
+        Time points of y_q, which are shaded at each peak.
+    method : str
+    unit, unit_name : float, str
+        Time points in a unit of the axis, and its name: the sampling rate and "seconds", say.
+
+    Examples
+    --------
+    >>> figure = plot_scan(np.zeros(50), np.arange(10, 40), np.ones(30), threshold=0.5)
+    >>> len(figure.axes)
+    2
+    """
+    figure = new_figure(9.0, 5.0)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.0, 1.25])
+    channels = series[:, None] if series.ndim == 1 else series
+    stride = max(1, len(series) // POINTS)
+    for c in range(channels.shape[1]):
+        name = f"channel {c}" if c < len(CHANNELS) else "_others"
+        shown = channels[::stride, c]
+        above.plot(
+            np.arange(0, len(series), stride) / unit,
+            shown,
+            color=CHANNELS[c % len(CHANNELS)],
+            linewidth=0.8,
+            label=name,
+        )
+    if channels.shape[1] > 1:
+        above.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
+    above.set_ylabel("series")
+    above.grid(color=LIGHT)
+    finite = np.isfinite(scores)
+    below.plot(times / unit, np.where(finite, scores, np.nan), color=BLUE, linewidth=1.3, label=f"score ({method})")
+    if len(times) < 60:
+        below.plot(times / unit, np.where(finite, scores, np.nan), ".", color=BLUE, markersize=4)
+    top = below.get_xaxis_transform()  # x in data, y in shares of the axes
+    outside = np.isposinf(scores)
+    if outside.any():
+        below.plot(
+            times[outside] / unit, np.full(np.count_nonzero(outside), 0.97), "|", transform=top, color=ORANGE,
+            markersize=8, label="infinite: target outside the hull",
+        )  # fmt: skip
+    if np.isfinite(threshold):
+        below.axhline(threshold, color=ORANGE, linestyle="--", linewidth=1.2, label="threshold")
+    for number, peak in enumerate(peaks):
+        begin = times[peak] / unit
+        above.axvspan(begin, begin + window / unit, color=AMBER, alpha=0.25, linewidth=0)
+        level, frame = (scores[peak], below.transData) if np.isfinite(scores[peak]) else (0.97, top)
+        below.plot(
+            begin, level, "v", color="black", markersize=6, transform=frame, label="peaks" if number == 0 else None
+        )
+    below.grid(color=LIGHT)
+    below.set(xlabel=f"time t, in {unit_name}: y$_p$ ends before it, y$_q$ begins with it", ylabel="score")
+    below.margins(y=0.12)
+    set_legend(below, columns=4)
+    return figure
