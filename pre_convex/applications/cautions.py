@@ -33,11 +33,16 @@ def cautions(found: Found, n_p: int, n_q: int, radius: float) -> Iterator[str]:
                 f"nearly flat likelihood on the {side} side: the effective sample size is {share:.1%} of the prior's "
                 f"rows, so that y_{side} hardly changes the prior; is the noise too large?"
             )
-        few = int(np.count_nonzero(ess < ALONE))
+        few, k = int(np.count_nonzero(ess < ALONE)), found.delta.shape[1]
         if few:
             yield (
                 f"one row of prior_{side} holds nearly all the weight for {_of(few, len(ess))}, so that the posterior "
                 "is that row; more prior samples, larger noise, or shorter windows help"
+            )
+        elif np.isfinite(ess).any() and np.nanmedian(ess) < k:
+            yield (
+                f"the effective sample size on the {side} side is {np.nanmedian(ess):.3g} in the middle, below the {k} "
+                "features: scores are mostly noise of the prior sample; more prior samples or fewer features help"
             )
     outside = int(np.count_nonzero([status is Status.INFEASIBLE for status in found.status]))
     if outside:

@@ -18,8 +18,10 @@ from ..entropy import Array, Index
 from ..errors import DataError
 from ..norms import get_norm
 from ..progress import track
+from .autoregression import autoregression
 from .baselines import autocorrelation, energy, subspace
 from .cautions import DetectionWarning, cautions, influence, no_influence
+from .densities import density_plugin
 from .plugin import evidence, plugin
 from .posteriors import Priors, make_priors
 from .ratio import Found, Options, Scorer, joined, posterior_ratio
@@ -45,8 +47,10 @@ __all__ = [
 METHODS: dict[str, Callable[[Priors, Options], Scorer]] = {
     "pre": posterior_ratio,
     "plugin": plugin,
+    "kde": density_plugin,
     "evidence": evidence,
     "autocorrelation": autocorrelation,
+    "ar": autoregression,
     "sst": subspace,
     "energy": energy,
 }

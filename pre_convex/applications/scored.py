@@ -128,9 +128,10 @@ class Scores:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """A data frame of pandas or polars, one row for each pair."""
-        return as_frame(self._columns(), backend)
+        return as_frame(self.columns(), backend)
 
-    def _columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Any]:
+        """Names and values of the data frame."""
         facts = ("gap", "ess_p", "ess_q", "minimal_radius")
         return {
             "score": self.scores,
@@ -203,18 +204,31 @@ class Scan(Scores):
         order = index[np.argsort(-height[index], kind="stable")][:count]
         return [Peak(int(i), int(self.times[i]), float(self.scores[i]), float(self.p_values[i])) for i in order]
 
-    def plot(self) -> Figure:
-        """The series above its scores, with threshold and peaks."""
+    def plot(self, rate: float | None = None) -> Figure:
+        """The series above its scores, with the threshold and the peaks above it.
+
+        Parameters
+        ----------
+        rate : float, optional
+            Time points in a second, if the axis is to have seconds.
+        """
         from ..plots.detection import plot_scan
 
-        found = [peak.index for peak in self.peaks()] if not np.isnan(self.threshold) else []
+        found = [] if np.isnan(self.threshold) else [peak.index for peak in self.peaks()]
         return plot_scan(
-            self.series, self.times, self.scores, threshold=self.threshold, peaks=found, window=self.window,
+            self.series,
+            self.times,
+            self.scores,
+            threshold=self.threshold,
+            peaks=found,
+            window=self.window,
             method=self.method,
-        )  # fmt: skip
+            rate=rate,
+        )
 
-    def _columns(self) -> dict[str, Any]:
-        return {"time": self.times, **super()._columns()}
+    def columns(self) -> dict[str, Any]:
+        """Names and values of the data frame."""
+        return {"time": self.times, **super().columns()}
 
 
 def _name(status: Status | None) -> str:

@@ -30,8 +30,7 @@ def plot_scan(
     peaks: Sequence[int] = (),
     window: int = 0,
     method: str = "pre",
-    unit: float = 1.0,
-    unit_name: str = "time points",
+    rate: float | None = None,
 ) -> Figure:
     """The series above its scores, with the threshold and the peaks.
 
@@ -49,8 +48,8 @@ def plot_scan(
     window : int
         Time points of y_q, which are shaded at each peak.
     method : str
-    unit, unit_name : float, str
-        Time points in a unit of the axis, and its name: the sampling rate and "seconds", say.
+    rate : float, optional
+        Time points in a second, if the axis is to have seconds.
 
     Examples
     --------
@@ -58,6 +57,7 @@ def plot_scan(
     >>> len(figure.axes)
     2
     """
+    unit = 1.0 if rate is None else rate
     figure = new_figure(9.0, 5.0)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.0, 1.25])
     channels = series[:, None] if series.ndim == 1 else series
@@ -97,6 +97,7 @@ def plot_scan(
             begin, level, "v", color="black", markersize=6, transform=frame, label="peaks" if number == 0 else None
         )
     below.grid(color=LIGHT)
+    unit_name = "time points" if rate is None else "seconds"
     below.set(xlabel=f"time t, in {unit_name}: y$_p$ ends before it, y$_q$ begins with it", ylabel="score")
     below.margins(y=0.12)
     set_legend(below, columns=4)

@@ -1,0 +1,124 @@
+"""``pre-convex detect``."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ..errors import DataError, MissingExtraError
+from .app import app, new_table
+
+
+@app.command()
+def detect(
+    series: Annotated[Path, typer.Argument(help="The series: CSV, Parquet, npz or WAV.", metavar="SERIES")],
+    prior_p: Annotated[Path, typer.Option(help="npz with sequences of background, shape (n, window[, channels]).")],
+    prior_q: Annotated[Path, typer.Option(help="npz with sequences that a signal may have.")],
+    noise: Annotated[str, typer.Option(help="Standard deviation of the noise; commas between channels.")],
+    window: Annotated[int | None, typer.Option(min=1, help="Time points of a window; that of the priors.")] = None,
+    step: Annotated[int, typer.Option(min=1, help="Time points between windows.")] = 1,
+    columns: Annotated[str, typer.Option(help="Columns of a table to take, commas between; all by default.")] = "",
+    reference: Annotated[
+        int | None, typer.Option(min=0, help="Where one window begins that all others are compared with.")
+    ] = None,
+    features: Annotated[
+        str, typer.Option(help="autocorrelation, lag-products, linear or polynomial.")
+    ] = "autocorrelation",
+    lags: Annotated[int, typer.Option(min=1, help="Lags of the autocorrelation features.")] = 20,
+    radius: Annotated[float, typer.Option(help="Relaxation radius R.")] = 0.0,
+    norm: Annotated[str, typer.Option(help="2, inf or 1.")] = "2",
+    standardise: Annotated[
+        bool, typer.Option("--standardise", help="Scale features; worthwhile with a radius.")
+    ] = False,
+    method: Annotated[
+        str, typer.Option(help="pre, plugin, kde, evidence, autocorrelation, ar, sst or energy.")
+    ] = "pre",
+    order: Annotated[int, typer.Option(min=1, help="Order of autocorrelation, ar and sst.")] = 20,
+    rate: Annotated[float, typer.Option(help="False-alarm rate of the threshold, for each window.")] = 0.05,
+    replicates: Annotated[int, typer.Option(min=0, help="Simulated background pairs; 0 for no p-values.")] = 999,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
+    peaks: Annotated[int, typer.Option(min=1, help="Peaks to print.")] = 5,
+    out: Annotated[Path | None, typer.Option(help="Folder for scores.csv and scan.png.")] = None,
+) -> None:
+    """Slide two windows along a series and say where the latent signal changes."""
+    from ..applications.detection import DetectionWarning, Detector
+    from ..applications.recordings import read_prior, read_recording
+    from ..features import Autocorrelation
+
+    names = tuple(name.strip() for name in columns.split(",") if name.strip())
+    recording = read_recording(series, names)
+    detector = Detector(
+        read_prior(prior_p),
+        read_prior(prior_q),
+        noise=[_number(part, "--noise") for part in noise.split(",")],
+        features=Autocorrelation(lags) if features == "autocorrelation" else features,
+        radius=radius,
+        norm=norm,  # type: ignore[arg-type]
+        standardise=standardise,
+        method=method,
+        order=order,
+    )
+    length = detector.priors.shape.window
+    if window is not None and window != length:
+        raise DataError(f"--window: is {window}, the prior sequences have {length} time points")
+    console = Console()
+    background = detector.background(replicates, seed=seed, verbose=console.is_terminal) if replicates else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DetectionWarning)  # they are printed below
+        found = detector.scan(
+            recording.series,
+            step=step,
+            reference=None if reference is None else _window(recording.series, reference, length),
+            background=background,
+            rate=rate,
+            verbose=console.is_terminal,
+        )
+    _report(console, found, recording.rate, peaks, rate)
+    if out is not None:
+        _write(console, found, out, recording.rate)
+
+
+def _report(console: Console, found: Any, second: float | None, count: int, rate: float) -> None:
+    """Peaks, threshold and warnings."""
+    console.print(f"{len(found)} pairs of windows of {found.window} time points, method {found.method}", markup=False)
+    calibrated = found.threshold == found.threshold
+    if calibrated:
+        alarms = int(found.alarms.sum())
+        console.print(f"threshold {found.threshold:.4g} at false-alarm rate {rate:g}: {alarms} windows above it")
+    table = new_table()
+    for name in ("peak at", *(["seconds"] if second else []), "score", *(["p-value"] if calibrated else [])):
+        table.add_column(name, justify="right")
+    for peak in found.peaks(count, above=float("-inf")):
+        cells = [str(peak.time), *([f"{peak.time / second:.3f}"] if second else []), f"{peak.score:.4g}"]
+        table.add_row(*cells, *([f"{peak.p_value:.3g}"] if calibrated else []))
+    console.print(table)
+    for sentence in found.warnings:
+        console.print(f"warning: {sentence}", markup=False)
+
+
+def _write(console: Console, found: Any, out: Path, second: float | None) -> None:
+    """Files, or what they need."""
+    from ..applications.recordings import write_scan
+
+    try:
+        for path in write_scan(found, out, second):
+            console.print(f"written: {path}", markup=False, soft_wrap=True)
+    except MissingExtraError as error:
+        console.print(f"No figure: {error}", markup=False)
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"{name}: {text!r} is not a number") from None
+
+
+def _window(series: Any, start: int, length: int) -> Any:
+    if start + length > len(series):
+        raise DataError(f"--reference: a window of {length} from {start} on ends after the series, of {len(series)}")
+    return series[start : start + length]
