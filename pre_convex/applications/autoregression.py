@@ -49,7 +49,7 @@ def ar_coefficients(y: Array, order: int) -> Array:
     >>> t = np.arange(400)
     >>> y = np.cos(0.5 * t) + 0.1 * np.random.default_rng(0).normal(size=400)
     >>> ar_coefficients(y[None], 2).round(1)
-    array([[ 1.7, -1. ]])
+    array([[ 1.6, -0.8]])
     """
     centred = y - y.mean(axis=1, keepdims=True)
     size = np.square(centred).mean(axis=1)

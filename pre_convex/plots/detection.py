@@ -62,16 +62,10 @@ def plot_scan(
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.0, 1.25])
     channels = series[:, None] if series.ndim == 1 else series
     stride = max(1, len(series) // POINTS)
+    at = np.arange(0, len(series), stride) / unit
     for c in range(channels.shape[1]):
-        name = f"channel {c}" if c < len(CHANNELS) else "_others"
-        shown = channels[::stride, c]
-        above.plot(
-            np.arange(0, len(series), stride) / unit,
-            shown,
-            color=CHANNELS[c % len(CHANNELS)],
-            linewidth=0.8,
-            label=name,
-        )
+        colour, name = CHANNELS[c % len(CHANNELS)], f"channel {c}" if c < len(CHANNELS) else "_others"
+        above.plot(at, channels[::stride, c], color=colour, linewidth=0.8, label=name)
     if channels.shape[1] > 1:
         above.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
     above.set_ylabel("series")
@@ -89,16 +83,17 @@ def plot_scan(
         )  # fmt: skip
     if np.isfinite(threshold):
         below.axhline(threshold, color=ORANGE, linestyle="--", linewidth=1.2, label="threshold")
-    for number, peak in enumerate(peaks):
+    for peak in peaks:
         begin = times[peak] / unit
         above.axvspan(begin, begin + window / unit, color=AMBER, alpha=0.25, linewidth=0)
         level, frame = (scores[peak], below.transData) if np.isfinite(scores[peak]) else (0.97, top)
-        below.plot(
-            begin, level, "v", color="black", markersize=6, transform=frame, label="peaks" if number == 0 else None
-        )
+        below.plot(begin, level, "v", color="black", markersize=6, transform=frame)
+    if len(peaks):
+        below.plot([], [], "v", color="black", markersize=6, label="peaks")
+        below.fill_between([], [], color=AMBER, alpha=0.25, linewidth=0, label="y$_q$ of a peak")
     below.grid(color=LIGHT)
     unit_name = "time points" if rate is None else "seconds"
     below.set(xlabel=f"time t, in {unit_name}: y$_p$ ends before it, y$_q$ begins with it", ylabel="score")
     below.margins(y=0.12)
-    set_legend(below, columns=4)
+    set_legend(below, columns=5)
     return figure
