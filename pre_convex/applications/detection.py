@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,13 +110,11 @@ class Detector:
         draw: Callable[[Array, np.random.Generator], Any] | None = None,
         tol: float = 1e-8,
     ) -> None:
-        if not isinstance(order, (int, np.integer)) or order < 1:
-            raise DataError(f"order: {order!r} is not a whole number of at least 1")
         if not 0.0 < as_scalar(tol, "tol") < 1.0:
             raise DataError(f"tol: {tol!r} is not between 0 and 1")
         if penalty is not None and not callable(penalty):
             raise DataError(f"penalty: {penalty!r} is not a function of a cvxpy expression")
-        self.options = Options(check_radius(radius), get_norm(norm).order, penalty, tol, int(order))
+        self.options = Options(check_radius(radius), get_norm(norm).order, penalty, tol, _whole(order, "order"))
         self.priors = make_priors(prior_p, prior_q, noise, features, standardise=standardise)
         self.draw = draw
         self._choose(method)
@@ -126,10 +125,11 @@ class Detector:
         self.method = method
         self._scorer: Scorer = METHODS[method](self.priors, self.options)
 
-    def using(self, method: str) -> Detector:
-        """The same priors and options with another method."""
+    def using(self, method: str, *, order: int | None = None) -> Detector:
+        """The same priors and options with another method, and another order if it is given."""
         other = object.__new__(Detector)
-        other.options, other.priors, other.draw = self.options, self.priors, self.draw
+        other.options = self.options if order is None else replace(self.options, order=_whole(order, "order"))
+        other.priors, other.draw = self.priors, self.draw
         other._choose(method)
         return other
 
@@ -196,9 +196,7 @@ class Detector:
         Both windows of a pair are noisy observations of sequences drawn from prior_p. A sequence that was drawn has no
         part in the prior while its own pair is scored, as no real observation has its exact sequence there.
         """
-        if not isinstance(replicates, (int, np.integer)) or replicates < 1:
-            raise DataError(f"replicates: {replicates!r} is not a whole number of at least 1")
-        x = self.priors.p.x
+        replicates, x = _whole(replicates, "replicates"), self.priors.p.x
         if len(x) < 4:
             raise DataError("prior_p: at least 4 rows are needed to simulate from")
         rng = np.random.default_rng(seed)
@@ -304,3 +302,10 @@ def scan(
     return detector.scan(
         series, step=step, reference=reference, background=background, rate=rate, verbose=verbose, warn=warn
     )
+
+
+def _whole(value: Any, name: str) -> int:
+    """A positive whole number."""
+    if not isinstance(value, (int, np.integer)) or value < 1:
+        raise DataError(f"{name}: {value!r} is not a whole number of at least 1")
+    return int(value)
