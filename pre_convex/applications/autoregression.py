@@ -102,7 +102,8 @@ def _loss(u: Array, D: Array, n: int) -> tuple[Array, Array]:
     orders = _coefficients(r)
     beta = np.concatenate([np.ones((len(u), 1)), -orders[-1]], axis=1)
     along = np.einsum("wij,wj->wi", D, beta)
-    S = np.einsum("wi,wi->w", beta, along)
+    # a window that its past foretells leaves nothing but round-off
+    S = np.maximum(np.einsum("wi,wi->w", beta, along), 1e-14 * D[:, 0, 0])
     shrink = 1.0 - r**2
     m = np.arange(1, u.shape[1] + 1)
     value = n * log(S) - log(shrink) @ m

@@ -28,7 +28,7 @@ from .posteriors import Priors, make_priors
 from .ratio import Found, Options, Scorer, joined, posterior_ratio
 from .scored import Peak, Scan, Score, Scores
 from .significance import Background
-from .windows import as_series, cut_pairs, same_shape
+from .windows import as_series, check_window, cut_pairs, same_shape
 
 __all__ = [
     "METHODS",
@@ -159,7 +159,7 @@ class Detector:
         verbose : bool
             Whether to show progress.
         warn : bool
-            Whether to issue what stands in ``warnings`` as :class:`DetectionWarning` too.
+            Whether to issue what stands in ``warnings`` as a :class:`DetectionWarning` too.
         """
         rows_p, rows_q = (same_shape(Y, name, self.priors.shape, "prior_p") for Y, name in ((Y_p, "Y_p"), (Y_q, "Y_q")))
         if len(rows_p) != len(rows_q):
@@ -230,9 +230,8 @@ class Detector:
         if self.method in ("pre", "plugin", "kde"):
             for side in ("q", "p"):
                 said += no_influence(influence(self._scorer, found, Y_p, Y_q, side), side)
-        if warn:
-            for sentence in said:
-                warnings.warn(sentence, DetectionWarning, stacklevel=4)
+        if warn and said:
+            warnings.warn(".\n".join(said), DetectionWarning, stacklevel=4)
         nothing = np.full(len(Y_p), np.nan)
         return {
             **{name: frozen(value) if isinstance(value, np.ndarray) else value for name, value in vars(found).items()},
@@ -295,9 +294,8 @@ def scan(
 
     Options are those of :class:`Detector`, of which ``noise`` must be given.
     """
+    check_window(window, prior_p)
     detector = Detector(prior_p, prior_q, **options)
-    if window != detector.priors.shape.window:
-        raise DataError(f"window: is {window!r}, the prior sequences have {detector.priors.shape.window} time points")
     background = detector.background(replicates, seed=seed, verbose=verbose) if replicates else None
     return detector.scan(
         series, step=step, reference=reference, background=background, rate=rate, verbose=verbose, warn=warn

@@ -16,8 +16,8 @@ from .windows import Shape
 
 __all__ = ["GaussianNoise", "Observation", "OwnNoise", "make_observation"]
 
-#: rows whose likelihoods are computed at a time
-BLOCK_ROWS = 4096
+#: rows whose likelihoods are computed at a time by a function, or in a thread, and rows whose products stay in cache
+BLOCK_ROWS, CACHED_ROWS = 4096, 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,9 @@ class GaussianNoise:
         scaled = (Y - self.centre) * self.precision
 
         def fill(part: slice) -> None:
-            np.matmul(scaled, x[part].T, out=out[:, part])
-            out[:, part] -= half[part]
+            for start in range(part.start, part.stop, CACHED_ROWS):
+                some = slice(start, min(start + CACHED_ROWS, part.stop))
+                np.subtract(scaled @ x[some].T, half[some], out=out[:, some])
 
         in_threads(fill, _parts(len(x)))
         return out

@@ -12,7 +12,7 @@ from ..arrays import as_matrix, frozen
 from ..entropy import Array, Index
 from ..errors import DataError
 from ..features import Autocorrelation, FeatureMap, make_features
-from ..solvers.batch import make_batch
+from ..solvers.batch import Survey, make_batch
 from .observation import Observation, make_observation
 from .windows import Shape, as_windows, same_shape
 
@@ -74,6 +74,10 @@ class Side:
         if empty.size:
             raise DataError(f"noise: every prior row has likelihood zero given window {empty[0]}; check the noise")
         return found
+
+    def survey(self, log_lik: Array) -> Survey:
+        """Logarithm of the sum of the likelihoods of all rows, and ESS, for every window."""
+        return make_batch(self.features, len(log_lik), None, log_lik).survey(log_lik.max(axis=1))
 
     def posterior(self, log_lik: Array) -> Posterior:
         """Means of the features under the weights that the log-likelihoods give to the rows."""

@@ -11,7 +11,7 @@ from ..arrays import as_matrix, column_names, frozen
 from ..entropy import Array, Index
 from ..errors import DataError
 
-__all__ = ["Shape", "as_series", "as_windows", "cut_pairs", "same_shape"]
+__all__ = ["Shape", "as_series", "as_windows", "check_window", "cut_pairs", "same_shape"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,12 @@ def same_shape(x: Any, name: str, shape: Shape, other: str) -> Array:
     if own != shape:
         raise DataError(f"{name}: has sequences of {own}, {other} has sequences of {shape}; they must agree")
     return rows
+
+
+def check_window(window: Any, prior: Any) -> None:
+    """Raise if the window is not that of the prior samples."""
+    if np.ndim(prior) > 1 and np.shape(prior)[1] != window:
+        raise DataError(f"window: is {window!r}, the prior sequences have {np.shape(prior)[1]} time points")
 
 
 def as_series(series: Any, name: str = "series") -> Array:

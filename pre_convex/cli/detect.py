@@ -47,13 +47,17 @@ def detect(
     """Slide two windows along a series and say where the latent signal changes."""
     from ..applications.detection import DetectionWarning, Detector
     from ..applications.recordings import read_prior, read_recording
+    from ..applications.windows import check_window
     from ..features import Autocorrelation
 
     names = tuple(name.strip() for name in columns.split(",") if name.strip())
     recording = read_recording(series, names)
+    background_x, signal_x = read_prior(prior_p), read_prior(prior_q)
+    if window is not None:
+        check_window(window, background_x)
     detector = Detector(
-        read_prior(prior_p),
-        read_prior(prior_q),
+        background_x,
+        signal_x,
         noise=[_number(part, "--noise") for part in noise.split(",")],
         features=Autocorrelation(lags) if features == "autocorrelation" else features,
         radius=radius,
@@ -63,8 +67,6 @@ def detect(
         order=order,
     )
     length = detector.priors.shape.window
-    if window is not None and window != length:
-        raise DataError(f"--window: is {window}, the prior sequences have {length} time points")
     console = Console()
     background = detector.background(replicates, seed=seed, verbose=console.is_terminal) if replicates else None
     with warnings.catch_warnings():
