@@ -291,7 +291,7 @@ def test_drawn_sequences_have_no_part_in_their_own_prior():
 
 def test_the_background_depends_on_the_seed_alone():
     p, q = priors(200)
-    detector = Detector(p, q, noise=1.5, features=FEATURES, warn=False)
+    detector = Detector(p, q, noise=1.5, features=FEATURES)
     first, again, other = (detector.background(20, seed=seed).scores for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)

@@ -147,6 +147,7 @@ class Detector:
         rate: float = 0.05,
         verbose: bool = False,
         warn: bool = True,
+        swap: bool = True,
     ) -> Scores:
         """Many pairs, row by row.
 
@@ -160,11 +161,13 @@ class Detector:
             Whether to show progress.
         warn : bool
             Whether to issue what stands in ``warnings`` as a :class:`DetectionWarning` too.
+        swap : bool
+            Whether to score a few pairs again with swapped windows, to see that both windows have influence.
         """
         rows_p, rows_q = (same_shape(Y, name, self.priors.shape, "prior_p") for Y, name in ((Y_p, "Y_p"), (Y_q, "Y_q")))
         if len(rows_p) != len(rows_q):
             raise DataError(f"Y_q: has {len(rows_q)} windows for {len(rows_p)} of Y_p; pass one for each")
-        return Scores(**self._facts(rows_p, rows_q, background, rate, verbose, warn))
+        return Scores(**self._facts(rows_p, rows_q, background, rate, verbose, warn, swap))
 
     def scan(
         self,
@@ -176,6 +179,7 @@ class Detector:
         rate: float = 0.05,
         verbose: bool = False,
         warn: bool = True,
+        swap: bool = True,
     ) -> Scan:
         """Two neighbouring windows slid along a series of shape (T,) or (T, channels).
 
@@ -187,7 +191,7 @@ class Detector:
             raise DataError(f"series: has shape {values.shape}, prior_p has sequences of {shape}; they must agree")
         times, before, after = cut_pairs(values, shape.window, step, reference)
         rows_p, rows_q = (np.reshape(y, (len(times), -1)) for y in (before, after))
-        facts = self._facts(rows_p, rows_q, background, rate, verbose, warn)
+        facts = self._facts(rows_p, rows_q, background, rate, verbose, warn, swap)
         return Scan(**facts, times=times, series=values, window=shape.window)
 
     def background(self, replicates: int = 999, *, seed: int = 0, verbose: bool = False) -> Background:
@@ -221,13 +225,20 @@ class Detector:
         return joined([self._scorer(Y_p[g], Y_q[g], None if left_out is None else left_out[g]) for g in tracked])
 
     def _facts(
-        self, Y_p: Array, Y_q: Array, background: Background | None, rate: float, verbose: bool, warn: bool
+        self,
+        Y_p: Array,
+        Y_q: Array,
+        background: Background | None,
+        rate: float,
+        verbose: bool,
+        warn: bool,
+        swap: bool,
     ) -> dict[str, Any]:
         """What every result holds."""
         found = self._found(Y_p, Y_q, None, self.method, verbose)
         n_p, n_q = len(self.priors.p.x), len(self.priors.q.x)
         said = list(cautions(found, n_p, n_q, self.options.radius))
-        if self.method in ("pre", "plugin", "kde"):
+        if swap and self.method in ("pre", "plugin", "kde"):
             for side in ("q", "p"):
                 said += no_influence(influence(self._scorer, found, Y_p, Y_q, side), side)
         if warn and said:
@@ -264,6 +275,7 @@ def scores(
     seed: int = 0,
     verbose: bool = False,
     warn: bool = True,
+    swap: bool = True,
     **options: Any,
 ) -> Scores:
     """Scores of many pairs, row by row; with ``replicates`` also p-values and a threshold at a false-alarm ``rate``.
@@ -272,7 +284,7 @@ def scores(
     """
     detector = Detector(prior_p, prior_q, **options)
     background = detector.background(replicates, seed=seed, verbose=verbose) if replicates else None
-    return detector.scores(Y_p, Y_q, background=background, rate=rate, verbose=verbose, warn=warn)
+    return detector.scores(Y_p, Y_q, background=background, rate=rate, verbose=verbose, warn=warn, swap=swap)
 
 
 def scan(
@@ -288,6 +300,7 @@ def scan(
     seed: int = 0,
     verbose: bool = False,
     warn: bool = True,
+    swap: bool = True,
     **options: Any,
 ) -> Scan:
     """Scores of two neighbouring windows slid along a series; see :meth:`Detector.scan`.
@@ -298,7 +311,14 @@ def scan(
     detector = Detector(prior_p, prior_q, **options)
     background = detector.background(replicates, seed=seed, verbose=verbose) if replicates else None
     return detector.scan(
-        series, step=step, reference=reference, background=background, rate=rate, verbose=verbose, warn=warn
+        series,
+        step=step,
+        reference=reference,
+        background=background,
+        rate=rate,
+        verbose=verbose,
+        warn=warn,
+        swap=swap,
     )
 
 

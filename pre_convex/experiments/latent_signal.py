@@ -99,7 +99,7 @@ def _reading(rng: np.random.Generator, sd: float, noise: float, rows: int, pairs
     pre = detector.scores(Y_p, Y_q, warn=False)
     scores = {"PRE": np.array(pre.scores)}
     scores |= {name: _scores(detector, name, Y_p, Y_q) for name in METHODS if name != "PRE"}
-    scores["PRE, y_q = 0"] = np.array(detector.scores(Y_p, np.zeros_like(Y_q), warn=False).scores)
+    scores["PRE, y_q = 0"] = np.array(detector.scores(Y_p, np.zeros_like(Y_q), warn=False, swap=False).scores)
     scores["exact ratio"] = _exact_ratio(Y_q, sd, noise)
     fresh = make_pairs(more, sd, noise, rng)
     true = Detector(prior_p[:2], prior_q, noise=noise, features=lambda x: x[:, :1]).priors.q
@@ -120,7 +120,7 @@ def _scores(detector: Detector, name: str, Y_p: Array, Y_q: Array) -> Array:
     """Scores of one of the methods."""
     method, order = METHODS[name]
     before = np.zeros_like(Y_p) if name == WITHOUT else Y_p
-    return np.array(detector.using(method, order=order).scores(before, Y_q, warn=False).scores)
+    return np.array(detector.using(method, order=order).scores(before, Y_q, warn=False, swap=False).scores)
 
 
 def _exact_ratio(Y: Array, sd: float, noise: float) -> Array:
@@ -173,7 +173,7 @@ def _roc(scores: Array, pairs: int) -> list[list[float]]:
 def _variance_shares(detector: Detector, Y_p: Array, Y_q: Array, pairs: int) -> dict[str, float]:
     """Shares of the variance of the score over a grid of windows: by y_p, by y_q, and by both together."""
     some = np.concatenate([Y_q[: GRID[1]], Y_q[pairs : pairs + GRID[1]]])
-    crossed = detector.scores(np.repeat(Y_p, len(some), axis=0), np.tile(some, (len(Y_p), 1)), warn=False)
+    crossed = detector.scores(np.repeat(Y_p, len(some), axis=0), np.tile(some, (len(Y_p), 1)), warn=False, swap=False)
     table = crossed.scores.reshape(len(Y_p), len(some))
     by_p, by_q = table.mean(axis=1).var(), table.mean(axis=0).var()
     total = table.var()
@@ -276,11 +276,11 @@ def draw(data: Mapping[str, Any]) -> Figure:
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.grid(color=LIGHT)
     axes[0].legend(fontsize=8, loc="lower right")
-    _draw_areas(axes[2], data["readings"])
+    _draw_areas(axes[2], data["readings"], data["pairs"])
     return figure
 
 
-def _draw_areas(ax: Any, readings: Mapping[str, Any]) -> None:
+def _draw_areas(ax: Any, readings: Mapping[str, Any], pairs: int) -> None:
     """AUC of every method with its interval, both readings side by side."""
     names = [*STYLES, "exact ratio"]
     names.sort(key=lambda name: -max(one["auc"][name][0] for one in readings.values()))
@@ -292,7 +292,7 @@ def _draw_areas(ax: Any, readings: Mapping[str, Any]) -> None:
     ax.axvline(0.5, color=GREY, linestyle="--", linewidth=1.0)
     ax.set_yticks(range(len(names)), [_text(name) for name in names], fontsize=9)
     ax.set_ylim(len(names) - 0.5, -0.6)
-    ax.set(title="AUC, with 95 % bootstrap intervals", xlabel="AUC")
+    ax.set(title=f"AUC on {pairs} pairs of each kind, 95 % intervals", xlabel="AUC (dashed: chance)")
     ax.grid(color=LIGHT)
     ax.legend(fontsize=8, loc="lower right", title="read as", title_fontsize=8)
 
