@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,20 +52,28 @@ DECIDING = ("AR(20)", "SST", "autocorr", "AR(1)", "Bayes factor", WITHOUT)
 #: what the paper compares with
 RIVALS = ("AR(20)", "SST", "autocorr")
 RESAMPLES = 2000
-#: background windows y_p, and windows y_q of each kind, that are all paired with each other
-GRID = (10, 10)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows of each prior; pairs of each kind, as in the paper; more pairs, to decide on; windows paired with all."""
+
+    rows: int
+    pairs: int
+    more_pairs: int
+    grid: int
 
 
 def run(setting: Setting) -> Outcome:
     """AUC of every method in both readings, and where the lead of PRE comes from."""
-    rows, pairs, more = setting.pick((100_000, 100, 500), (10_000, 40, 50))
+    sizes = setting.pick(Sizes(100_000, 100, 500, 10), Sizes(41_000, 30, 40, 5))
     found: dict[str, Any] = {}
     for number, reading in enumerate(setting.track(READINGS, "readings", len(READINGS))):
         began, used = time.perf_counter(), time.process_time()
-        found[reading] = _reading(setting.rng(number), *READINGS[reading], rows, pairs, more)
+        found[reading] = _reading(setting.rng(number), *READINGS[reading], sizes)
         found[reading]["seconds"] = time.perf_counter() - began
         found[reading]["cpu_seconds"] = time.process_time() - used
-    data = {"rows": rows, "pairs": pairs, "more_pairs": more, "readings": found}
+    data = {**vars(sizes), "readings": found}
     return Outcome(_findings(found), _verdict(found), data)
 
 
@@ -90,8 +99,9 @@ def make_pairs(count: int, sd: float, noise: float, rng: np.random.Generator) ->
     return np.concatenate(windows[::2]), np.concatenate(windows[1::2])
 
 
-def _reading(rng: np.random.Generator, sd: float, noise: float, rows: int, pairs: int, more: int) -> dict[str, Any]:
+def _reading(rng: np.random.Generator, sd: float, noise: float, sizes: Sizes) -> dict[str, Any]:
     """Everything for one reading of the paper's N(0, .1) and N(0, .02)."""
+    rows, pairs, more = sizes.rows, sizes.pairs, sizes.more_pairs
     alpha_q = rng.normal(0.0, 0.5, rows)
     prior_p, prior_q = simulate(rng.normal(0.5, 0.1, rows), sd, rng), simulate(alpha_q, sd, rng)
     Y_p, Y_q = make_pairs(pairs, sd, noise, rng)
@@ -111,7 +121,7 @@ def _reading(rng: np.random.Generator, sd: float, noise: float, rows: int, pairs
         "ess_true_noise": float(np.median(true.posterior(true.log_likelihoods(Y_q)).ess)),
         "proven": np.mean([status is not None and status.ok for status in pre.status]),
         "warnings": list(pre.warnings),
-        "variance_shares": _variance_shares(detector, Y_p[: GRID[0]], Y_q, pairs),
+        "variance_shares": _variance_shares(detector, Y_p[: sizes.grid], Y_q, pairs),
         "explosive": float(np.mean(np.abs(alpha_q) > 1.0)),
     }
 
@@ -172,7 +182,7 @@ def _roc(scores: Array, pairs: int) -> list[list[float]]:
 
 def _variance_shares(detector: Detector, Y_p: Array, Y_q: Array, pairs: int) -> dict[str, float]:
     """Shares of the variance of the score over a grid of windows: by y_p, by y_q, and by both together."""
-    some = np.concatenate([Y_q[: GRID[1]], Y_q[pairs : pairs + GRID[1]]])
+    some = np.concatenate([Y_q[: len(Y_p)], Y_q[pairs : pairs + len(Y_p)]])
     crossed = detector.scores(np.repeat(Y_p, len(some), axis=0), np.tile(some, (len(Y_p), 1)), warn=False, swap=False)
     table = crossed.scores.reshape(len(Y_p), len(some))
     by_p, by_q = table.mean(axis=1).var(), table.mean(axis=0).var()
