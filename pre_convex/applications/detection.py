@@ -83,7 +83,8 @@ class Detector:
         Whether features are centred and scaled to variance one under prior_q; δ then belongs to the scaled features.
         Worthwhile with a radius or penalty, which would otherwise weigh features by their units.
     draw : callable, optional
-        (x, rng) → observations of the sequences x, to simulate with when ``noise`` is a function.
+        (x, rng) → observations of the sequences x, to simulate background with: when ``noise`` is a function, or wider
+        than the real noise so that more than one prior row has weight.
 
     Examples
     --------

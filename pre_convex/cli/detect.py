@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
@@ -19,6 +21,9 @@ def detect(
     prior_p: Annotated[Path, typer.Option(help="npz with sequences of background, shape (n, window[, channels]).")],
     prior_q: Annotated[Path, typer.Option(help="npz with sequences that a signal may have.")],
     noise: Annotated[str, typer.Option(help="Standard deviation of the noise; commas between channels.")],
+    noise_drawn: Annotated[
+        str, typer.Option(help="The same of simulated background, where --noise is wider than the real one.")
+    ] = "",
     window: Annotated[int | None, typer.Option(min=1, help="Time points of a window; that of the priors.")] = None,
     step: Annotated[int, typer.Option(min=1, help="Time points between windows.")] = 1,
     columns: Annotated[str, typer.Option(help="Columns of a table to take, commas between; all by default.")] = "",
@@ -58,7 +63,8 @@ def detect(
     detector = Detector(
         background_x,
         signal_x,
-        noise=[_number(part, "--noise") for part in noise.split(",")],
+        noise=_numbers(noise, "--noise"),
+        draw=_draw(_numbers(noise_drawn, "--noise-drawn")) if noise_drawn else None,
         features=Autocorrelation(lags) if features == "autocorrelation" else features,
         radius=radius,
         norm=norm,  # type: ignore[arg-type]
@@ -113,11 +119,28 @@ def _write(console: Console, found: Any, out: Path, second: float | None) -> Non
         console.print(f"No figure: {error}", markup=False)
 
 
-def _number(text: str, name: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise DataError(f"{name}: {text!r} is not a number") from None
+def _numbers(text: str, name: str) -> list[float]:
+    """Numbers of the command line, commas between."""
+    found = []
+    for part in text.split(","):
+        try:
+            found.append(float(part))
+        except ValueError:
+            raise DataError(f"{name}: {part!r} is not a number") from None
+    return found
+
+
+def _draw(sigma: list[float]) -> Callable[[Any, Any], Any]:
+    """Gaussian noise, the same for all channels or one for each."""
+    if min(sigma) <= 0.0:
+        raise DataError(f"--noise-drawn: {min(sigma):g} is not positive")
+
+    def draw(x: Any, rng: Any) -> Any:
+        if len(sigma) > 1 and (x.ndim < 3 or x.shape[2] != len(sigma)):
+            raise DataError(f"--noise-drawn: has {len(sigma)} numbers; give one, or one for each channel")
+        return x + (sigma[0] if len(sigma) == 1 else np.array(sigma)) * rng.normal(size=x.shape)
+
+    return draw
 
 
 def _window(series: Any, start: int, length: int) -> Any:

@@ -110,6 +110,8 @@ def _reading(rng: np.random.Generator, sd: float, noise: float, sizes: Sizes) ->
     scores = {"PRE": np.array(pre.scores)}
     scores |= {name: _scores(detector, name, Y_p, Y_q) for name in METHODS if name != "PRE"}
     scores["PRE, y_q = 0"] = np.array(detector.scores(Y_p, np.zeros_like(Y_q), warn=False, swap=False).scores)
+    calm = Detector(prior_p, prior_q[np.abs(alpha_q) < 1.0], noise=NOISE)
+    scores["PRE, |α| < 1"] = np.array(calm.scores(Y_p, Y_q, warn=False, swap=False).scores)
     scores["exact ratio"] = _exact_ratio(Y_q, sd, noise)
     fresh = make_pairs(more, sd, noise, rng)
     true = Detector(prior_p[:2], prior_q, noise=noise, features=lambda x: x[:, :1]).priors.q
@@ -213,6 +215,7 @@ def _findings(found: Mapping[str, Any]) -> tuple[Finding, ...]:
             _join(found, lambda one: ", ".join(f"{one['ess_share'][k]:.1%}" for k in ("p", "q"))),
         ),
         Finding("ESS given y_q, true noise", _join(found, lambda one: f"{one['ess_true_noise']:.1f} rows")),
+        Finding("AUC of PRE, q rows of |α| < 1", _auc(found, "PRE, |α| < 1"), "not tried"),
         Finding("q sequences with |α| > 1", _join(found, lambda one: f"{one['explosive']:.1%}")),
         Finding("answers proven optimal", _join(found, lambda one: f"{one['proven']:.0%}")),
     )
