@@ -277,6 +277,20 @@ def test_false_alarms_come_at_the_chosen_rate(method):
         assert signal.alarms.mean() > found.alarms.mean() + 0.1
 
 
+def test_a_likelihood_wider_than_the_noise_is_calibrated_with_the_noise():
+    p, q = priors(2000)
+    rng, count, rate = np.random.default_rng(4), 600, 0.1
+    fresh = [sequences(rng.normal(0.6, 0.1, count), rng) + 0.3 * rng.normal(size=(count, 12)) for _ in range(2)]
+    room = 3.0 * np.sqrt(rate * (1.0 - rate) * (1.0 / count + 1.0 / 999 + 1.0 / 2000))
+    shares = []
+    for draw in (lambda x, rng: x + 0.3 * rng.normal(size=x.shape), None):
+        detector = Detector(p, q, noise=2.0, features=FEATURES, draw=draw, method="evidence")
+        found = detector.scores(*fresh, background=detector.background(999, seed=3), rate=rate, warn=False)
+        shares.append(found.alarms.mean())
+    assert abs(shares[0] - rate) < room
+    assert abs(shares[1] - rate) > room  # background with noise 2 is not the one observed
+
+
 def test_drawn_sequences_have_no_part_in_their_own_prior():
     p, q = priors(40)
     detector = Detector(p, q, noise=0.5, features=FEATURES, radius=0.3)
@@ -419,6 +433,15 @@ def test_peaks_are_local_maxima_a_window_apart():
     assert len(found.peaks(2)) == 2
     level = heights[2]
     assert [peak.score for peak in found.peaks(above=level)] == heights[:2]
+
+
+def test_progress_is_shown_to_those_who_ask(capsys):
+    p, q = priors(100)
+    silent = scan(changing_series(), 12, p, q, noise=1.5, features=FEATURES, step=20, warn=False)
+    assert capsys.readouterr().out == ""
+    shown = scan(changing_series(), 12, p, q, noise=1.5, features=FEATURES, step=20, warn=False, verbose=True)
+    assert "pre" in capsys.readouterr().out
+    np.testing.assert_array_equal(shown.scores, silent.scores)
 
 
 def test_results_as_frames_and_figures():
@@ -575,6 +598,8 @@ def test_a_mistake_on_the_command_line_is_one_line(files):
         ("series.csv", ["--noise", "loud", "--columns", "value", "--lags", "2"], "--noise: 'loud' is not a number"),
         ("series.csv", ["--noise", "1", "--lags", "2", "--replicates", "0"], "series: has shape (240, 2)"),
         ("series.csv", ["--noise", "1", "--columns", "speed"], "'speed' is not among"),
+        ("series.wav", ["--noise", "1", "--lags", "2", "--noise-drawn", "1,2"], "--noise-drawn: has 2 numbers"),
+        ("series.wav", ["--noise", "1", "--lags", "2", "--noise-drawn", "0"], "--noise-drawn: 0 is not positive"),
         ("absent.wav", ["--noise", "1"], "absent.wav: cannot be read"),
         ("p.npz", ["--noise", "1", "--method", "magic", "--lags", "2"], "method: 'magic' is not known"),
         (

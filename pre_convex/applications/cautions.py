@@ -41,8 +41,8 @@ def cautions(found: Found, n_p: int, n_q: int, radius: float) -> Iterator[str]:
             )
         elif np.isfinite(ess).any() and np.nanmedian(ess) < k:
             yield (
-                f"the effective sample size on the {side} side is {np.nanmedian(ess):.3g} in the middle, below the {k} "
-                "features: scores are mostly noise of the prior sample; more prior samples or fewer features help"
+                f"the effective sample size on the {side} side is {np.nanmedian(ess):.3g} in the median pair, below the "
+                f"{k} features: scores are mostly noise of the prior sample; more prior samples or fewer features help"
             )
     outside = int(np.count_nonzero([status is Status.INFEASIBLE for status in found.status]))
     if outside:
@@ -65,7 +65,8 @@ def influence(score: Scorer, found: Found, Y_p: Array, Y_q: Array, side: str) ->
     some = np.unique(np.linspace(0, len(Y_p) - 1, SWAPPED).astype(np.intp))
     other = np.roll(some, len(some) // 2)
     windows = Y_q if side == "q" else Y_p
-    if len(some) < 2 or np.array_equal(windows[some], windows[other]):
+    known = np.count_nonzero(np.isfinite(found.scores[some]))
+    if known < 2 or np.array_equal(windows[some], windows[other]):
         return np.nan
     swapped = score(Y_p[some], Y_q[other], None) if side == "q" else score(Y_p[other], Y_q[some], None)
     finite = np.isfinite(found.scores[some]) & np.isfinite(swapped.scores)

@@ -236,6 +236,7 @@ class Detector:
         swap: bool,
     ) -> dict[str, Any]:
         """What every result holds."""
+        threshold = np.nan if background is None else background.threshold(rate)  # first, lest a bad rate costs a scan
         found = self._found(Y_p, Y_q, None, self.method, verbose)
         n_p, n_q = len(self.priors.p.x), len(self.priors.q.x)
         said = list(cautions(found, n_p, n_q, self.options.radius))
@@ -248,7 +249,7 @@ class Detector:
         return {
             **{name: frozen(value) if isinstance(value, np.ndarray) else value for name, value in vars(found).items()},
             "p_values": frozen(nothing if background is None else background.p_values(found.scores)),
-            "threshold": np.nan if background is None else background.threshold(rate),
+            "threshold": threshold,
             "n_p": n_p,
             "n_q": n_q,
             "method": self.method,

@@ -127,7 +127,7 @@ def make_priors(prior_p: Any, prior_q: Any, noise: Any, features: Any, *, standa
         F_p, F_q = (F_p - centre) / scale, (F_q - centre) / scale
     names = names if len(names) == F_q.shape[1] else tuple(f"f{i}" for i in range(F_q.shape[1]))
     p, q = (Side(x, frozen(F), frozen(observation.rows(x)), observation) for x, F in ((x_p, F_p), (x_q, F_q)))
-    return Priors(p, q, shape, names, shared=prior_p is prior_q)
+    return Priors(p, q, shape, names, shared=np.array_equal(x_p, x_q))
 
 
 def _feature_map(features: Any, shape: Shape) -> tuple[Callable[[Array], Array], tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..entropy import Array, Index
+from ..entropy import Array, Index, effective_sample_size
 from ..problem import RatioProblem
 from ..solution import Solution, Status
 from ..solvers import solve, solve_many
@@ -87,8 +87,6 @@ def posterior_ratio(priors: Priors, options: Options) -> Scorer:
 
 def _one_by_one(priors: Priors, options: Options, targets: Array, ess_p: Array, log_lik_q: Array) -> Found:
     """Pairs with a user's penalty, each a program of its own; the score is the divergence of μ from the base."""
-    from ..entropy import effective_sample_size
-
     solutions, scores = [], []
     for b, a in zip(targets, log_lik_q, strict=True):
         problem = RatioProblem(

@@ -93,7 +93,7 @@ def plot_scan(
         below.fill_between([], [], color=AMBER, alpha=0.25, linewidth=0, label="y$_q$ of a peak")
     below.grid(color=LIGHT)
     unit_name = "time points" if rate is None else "seconds"
-    below.set(xlabel=f"time t, in {unit_name}: y$_p$ ends before it, y$_q$ begins with it", ylabel="score")
+    below.set(xlabel=f"time t at which y$_q$ begins, in {unit_name}", ylabel="score")
     below.margins(y=0.12)
     set_legend(below, columns=5)
     return figure
