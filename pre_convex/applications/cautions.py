@@ -41,8 +41,9 @@ def cautions(found: Found, n_p: int, n_q: int, radius: float) -> Iterator[str]:
             )
         elif np.isfinite(ess).any() and np.nanmedian(ess) < k:
             yield (
-                f"the effective sample size on the {side} side is {np.nanmedian(ess):.3g} in the median pair, below the "
-                f"{k} features: scores are mostly noise of the prior sample; more prior samples or fewer features help"
+                f"the effective sample size on the {side} side is {np.nanmedian(ess):.3g} in the median pair, below "
+                f"the {k} features: scores are mostly noise of the prior sample; more prior samples or fewer features "
+                "help"
             )
     outside = int(np.count_nonzero([status is Status.INFEASIBLE for status in found.status]))
     if outside:

@@ -255,9 +255,10 @@ def _verdict(found: Mapping[str, Any]) -> str:
         return "does not hold: PRE does not lead the paper's rivals beyond chance"
     if _leads_when(found, "Bayes factor").startswith("holds"):
         return "holds"
+    behind = [_leads_when(found, name).endswith("behind") for name in ("Bayes factor", WITHOUT)]
     return (
         "holds when the rivals are the paper's, which do not know the priors. With the same prior samples a Bayes "
-        "factor of y_q alone does at least as well, and y_p adds noise"
+        f"factor of y_q alone does {'better' if behind[0] else 'as well'}" + ", and y_p adds noise" * behind[1]
     )
 
 
