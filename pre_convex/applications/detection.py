@@ -56,7 +56,7 @@ METHODS: dict[str, Callable[[Priors, Options], Scorer]] = {
     "energy": energy,
 }
 #: log-likelihoods that exist at a time on each side, and pairs at most
-NUMBERS, GROUP = 12_500_000, 256
+NUMBERS, GROUP = 6_000_000, 256
 
 
 class Detector:

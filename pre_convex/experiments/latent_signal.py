@@ -101,7 +101,7 @@ def make_pairs(count: int, sd: float, noise: float, rng: np.random.Generator) ->
 
 def _reading(rng: np.random.Generator, sd: float, noise: float, sizes: Sizes) -> dict[str, Any]:
     """Everything for one reading of the paper's N(0, .1) and N(0, .02)."""
-    rows, pairs, more = sizes.rows, sizes.pairs, sizes.more_pairs
+    rows, pairs, more, began = sizes.rows, sizes.pairs, sizes.more_pairs, time.perf_counter()
     alpha_q = rng.normal(0.0, 0.5, rows)
     prior_p, prior_q = simulate(rng.normal(0.5, 0.1, rows), sd, rng), simulate(alpha_q, sd, rng)
     Y_p, Y_q = make_pairs(pairs, sd, noise, rng)
@@ -109,6 +109,7 @@ def _reading(rng: np.random.Generator, sd: float, noise: float, sizes: Sizes) ->
     pre = detector.scores(Y_p, Y_q, warn=False)
     scores = {"PRE": np.array(pre.scores)}
     scores |= {name: _scores(detector, name, Y_p, Y_q) for name in METHODS if name != "PRE"}
+    compared = time.perf_counter() - began
     scores["PRE, y_q = 0"] = np.array(detector.scores(Y_p, np.zeros_like(Y_q), warn=False, swap=False).scores)
     calm = Detector(prior_p, prior_q[np.abs(alpha_q) < 1.0], noise=NOISE)
     scores["PRE, |α| < 1"] = np.array(calm.scores(Y_p, Y_q, warn=False, swap=False).scores)
@@ -124,6 +125,7 @@ def _reading(rng: np.random.Generator, sd: float, noise: float, sizes: Sizes) ->
         "proven": np.mean([status is not None and status.ok for status in pre.status]),
         "warnings": list(pre.warnings),
         "variance_shares": _variance_shares(detector, Y_p[: sizes.grid], Y_q, pairs),
+        "seconds_to_compare": compared,
         "explosive": float(np.mean(np.abs(alpha_q) > 1.0)),
     }
 
@@ -217,6 +219,7 @@ def _findings(found: Mapping[str, Any]) -> tuple[Finding, ...]:
         Finding("ESS given y_q, true noise", _join(found, lambda one: f"{one['ess_true_noise']:.1f} rows")),
         Finding("AUC of PRE, q rows of |α| < 1", _auc(found, "PRE, |α| < 1"), "not tried"),
         Finding("q sequences with |α| > 1", _join(found, lambda one: f"{one['explosive']:.1%}")),
+        Finding("seconds to simulate and compare", _join(found, lambda one: f"{one['seconds_to_compare']:.0f}")),
         Finding("answers proven optimal", _join(found, lambda one: f"{one['proven']:.0%}")),
     )
 
