@@ -1,4 +1,4 @@
-"""Sound for the experiment ``keyword``: recordings of espeak-ng beside this file, windows, and cepstra."""
+"""Sound for the experiment ``keyword``: recordings of espeak-ng beside this file, windows, cepstra, noisy scenes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,38 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import frozen
-from ..entropy import Array, Index, log
+from ..entropy import Array, log
 
-__all__ = ["CEPSTRA", "DATA", "Sentence", "Voice", "cepstra", "noisy", "voices", "vary", "windows"]
+__all__ = [
+    "CEPSTRA",
+    "DATA",
+    "SIZE",
+    "Scene",
+    "Sentence",
+    "Voice",
+    "cepstra",
+    "half",
+    "make_scenes",
+    "noisy",
+    "vary",
+    "voices",
+    "windows",
+]
 
 DATA = Path(__file__).parent / "data"
 #: cepstral coefficients kept; the one of order zero, which is loudness, is not among them
 CEPSTRA = 12
 #: triangles of the mel filter bank
 FILTERS = 23
+#: samples of a window, and between two windows of cepstra
+SIZE, STEP = 500, 80
+#: how slow or deep a repetition of a word is made, beside what was recorded
+STRETCHES = (0.9, 0.95, 1.0, 1.05, 1.1)
+#: rows of the priors for speech in general and for noise
+GENERIC, SILENT = 1200, 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +120,13 @@ def windows(sound: Array, size: int, step: int) -> Array:
     return np.lib.stride_tricks.sliding_window_view(sound, size)[::step]
 
 
+def half(sound: Array) -> Array:
+    """The same sound at half the rate."""
+    from scipy.signal import resample_poly
+
+    return np.asarray(resample_poly(sound, 1, 2))
+
+
 def noisy(sound: Array, sd: float, rng: np.random.Generator) -> Array:
     """The sound in white noise."""
     return sound + sd * rng.normal(size=sound.shape)
@@ -136,3 +164,77 @@ def cepstra(x: Array, rate: int) -> Array:
     energies = log(power @ _mel_filters(size, rate) + 1e-12 * size)
     order = np.arange(1, CEPSTRA + 1)[:, None] * (np.arange(FILTERS) + 0.5)
     return np.asarray(energies @ np.cos(np.pi / FILTERS * order).T * np.sqrt(2.0 / FILTERS))
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A sentence in noise, cut into windows, with priors for its words in noise of the same loudness.
+
+    Attributes
+    ----------
+    sentence : Sentence
+    middle : ndarray of shape (W,)
+        Sample in the middle of each window.
+    sound, sound_after : ndarrays of shape (W, 500)
+        Each window, and the one that follows it.
+    cepstra, cepstra_after : ndarrays of shape (W, 12)
+        Their cepstra; all cepstra are standardised alike, by speech in general.
+    words : dict of str to ndarray of shape (n, 12)
+        Cepstra of windows of each word, said by itself.
+    quiet_words : dict of str to ndarray of shape (n, 500)
+        Windows of each word without noise.
+    generic, noise : ndarrays of shape (n, 12)
+        Cepstra of speech, which are words of the other sentences by the same voice, and of noise alone.
+    """
+
+    sentence: Sentence
+    middle: Array
+    sound: Array
+    sound_after: Array
+    cepstra: Array
+    cepstra_after: Array
+    words: dict[str, Array]
+    quiet_words: dict[str, Array]
+    generic: Array
+    noise: Array
+
+    def inside(self, word: str) -> NDArray[np.bool_]:
+        """Which windows have their middle in a word."""
+        first, last = self.sentence.span(word)
+        return (self.middle >= first) & (self.middle < last)
+
+
+def make_scenes(voice: Voice, decibels: float, count: int, rng: np.random.Generator) -> list[Scene]:
+    """The first sentences of a voice in white noise, so many decibels below the average loudness of its sentences."""
+    level = np.sqrt(np.mean(np.concatenate([s.sound for s in voice.sentences]) ** 2))
+    sd = float(level * 10.0 ** (-decibels / 20.0))
+    varied = {word: [vary(s, a) for s in sounds for a in STRETCHES] for word, sounds in voice.words.items()}
+    heard = {
+        word: cepstra(np.concatenate([windows(noisy(s, sd, rng), SIZE, STEP) for s in sounds]), voice.rate)
+        for word, sounds in varied.items()
+    }
+    silent = cepstra(noisy(np.zeros((SILENT, SIZE)), sd, rng), voice.rate)
+    scenes = []
+    for sentence in voice.sentences[:count]:
+        generic = np.concatenate([rows for word, rows in heard.items() if word not in sentence.words])
+        generic = generic[rng.choice(len(generic), GENERIC, replace=False)]
+        centre, scale = generic.mean(axis=0), generic.std(axis=0)
+        recording = noisy(np.append(sentence.sound, np.zeros(SIZE)), sd, rng)  # noise follows the last word
+        sound, after = windows(recording[:-SIZE], SIZE, STEP), windows(recording[SIZE:], SIZE, STEP)
+        scenes.append(
+            Scene(
+                sentence=sentence,
+                middle=SIZE / 2 + STEP * np.arange(len(sound)),
+                sound=sound,
+                sound_after=after,
+                cepstra=(cepstra(sound, voice.rate) - centre) / scale,
+                cepstra_after=(cepstra(after, voice.rate) - centre) / scale,
+                words={word: (heard[word] - centre) / scale for word in sentence.words},
+                quiet_words={
+                    word: np.concatenate([windows(s, SIZE, STEP) for s in varied[word]]) for word in sentence.words
+                },
+                generic=(generic - centre) / scale,
+                noise=(silent - centre) / scale,
+            )
+        )
+    return scenes

@@ -43,7 +43,7 @@ Sound = NDArray[np.float64]
 class _Event(ctypes.Structure):
     """espeak_EVENT of speak_lib.h."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("type", ctypes.c_int), ("unique_identifier", ctypes.c_uint), ("text_position", ctypes.c_int),
         ("length", ctypes.c_int), ("audio_position", ctypes.c_int), ("sample", ctypes.c_int),
         ("user_data", ctypes.c_void_p), ("id", ctypes.c_char * 8),
