@@ -15,9 +15,9 @@ from ..arrays import frozen
 from ..entropy import Array, log
 
 __all__ = [
-    "CEPSTRA",
     "DATA",
     "SIZE",
+    "STRETCHES",
     "Scene",
     "Sentence",
     "Voice",
@@ -90,7 +90,8 @@ def voices(role: str) -> tuple[Voice, ...]:
 def _voice(entry: dict[str, object]) -> Voice:
     """A voice from its entry in the table of contents."""
     sound = _read(DATA / str(entry["file"]))
-    sentences, words = [], {}
+    sentences: list[Sentence] = []
+    words: dict[str, tuple[Array, ...]] = {}
     for part in entry["contents"]:  # type: ignore[attr-defined]
         piece = frozen(sound[part["start"] : part["stop"]])
         if "words" in part:
@@ -135,7 +136,7 @@ def noisy(sound: Array, sd: float, rng: np.random.Generator) -> Array:
 def vary(sound: Array, stretch: float) -> Array:
     """The same sound slower and deeper (stretch above 1), or faster and higher."""
     grid = np.arange(0.0, len(sound) - 1, 1.0 / stretch)
-    return np.interp(grid, np.arange(len(sound)), sound)
+    return np.asarray(np.interp(grid, np.arange(len(sound)), sound))
 
 
 @cache
@@ -143,7 +144,7 @@ def _mel_filters(size: int, rate: int) -> Array:
     """Triangles, equally wide on the mel scale from 100 Hz to half the rate, on the frequencies of an FFT."""
     hertz = np.array([100.0, rate / 2.0])
     ends = 2595.0 * log(1.0 + hertz / 700.0) / log(np.array(10.0))
-    corners = 700.0 * (10.0 ** (np.linspace(*ends, FILTERS + 2) / 2595.0) - 1.0)
+    corners = 700.0 * (10.0 ** (np.linspace(ends[0], ends[1], FILTERS + 2) / 2595.0) - 1.0)
     grid = np.arange(size // 2 + 1) * rate / size
     rise = (grid[:, None] - corners[:-2]) / np.diff(corners)[:-1]
     fall = (corners[2:] - grid[:, None]) / np.diff(corners)[1:]
@@ -224,7 +225,7 @@ def make_scenes(voice: Voice, decibels: float, count: int, rng: np.random.Genera
         scenes.append(
             Scene(
                 sentence=sentence,
-                middle=SIZE / 2 + STEP * np.arange(len(sound)),
+                middle=SIZE / 2 + STEP * np.arange(len(sound), dtype=float),
                 sound=sound,
                 sound_after=after,
                 cepstra=(cepstra(sound, voice.rate) - centre) / scale,

@@ -14,14 +14,20 @@ from ..applications.detection import Detector
 from ..entropy import Array
 from ..errors import SolveError
 from ..solvers.batch import make_batch
-from .speech import Scene
+from .record import Setting
+from .speech import Scene, make_scenes, voices
 
-__all__ = ["METHODS", "Judged", "Method", "auc", "best", "judge", "ridge"]
+__all__ = ["METHODS", "Judged", "Method", "auc", "best", "judge", "ridge", "spot"]
 
 #: rows of the q prior where it is speech
 ROWS_Q = 400
 #: windows that a score is averaged over
 WIDTHS = (1, 9, 15)
+#: loudness of sentences above the noise in the repaired variant
+DECIBELS = 10.0
+#: voices and sentences of each that are tuned on and judged
+SPEAKERS = (("tuning", 2, 4), ("test", 4, 4))
+SPEAKERS_QUICK = (("tuning", 1, 1), ("test", 2, 2))
 
 
 def ridge(features: Array, targets: Array, log_bases: Array, strength: float, tol: float = 1e-8) -> Array:
@@ -150,7 +156,7 @@ class Judged:
 
 
 def judge(method: Method, options: dict[str, Any], widths: Sequence[int], scenes: Sequence[Scene]) -> list[Judged]:
-    """Every word of every scene is the keyword once: does the peak lie in it, and do its windows stand out?"""
+    """Every word of every scene is the keyword once: whether the peak lies in it, and how its windows stand out."""
     from scipy.ndimage import uniform_filter1d
 
     trials = [(scene, word) for scene in scenes for word in scene.sentence.words]
@@ -170,3 +176,44 @@ def best(method: Method, scenes: Sequence[Scene], quick: bool) -> Judged:
     """The options and width of greatest merit on these scenes."""
     tried = [j for options in method.settings(quick) for j in judge(method, options, WIDTHS, scenes)]
     return max(tried, key=lambda judged: judged.merit)
+
+
+def spot(setting: Setting) -> dict[str, Any]:
+    """Tune every method on the tuning voices, then judge it on the test voices."""
+    result: dict[str, Any] = {"decibels": DECIBELS}
+    heard: list[list[Scene]] = []
+    for stream, (role, speakers, sentences) in enumerate(setting.pick(SPEAKERS, SPEAKERS_QUICK)):
+        chosen = voices(role)[:speakers]
+        result[role] = [voice.name for voice in chosen]
+        rngs = [setting.rng(2, stream, i) for i in range(speakers)]
+        heard.append([s for v, rng in zip(chosen, rngs, strict=True) for s in make_scenes(v, DECIBELS, sentences, rng)])
+    tuning, test = heard
+    result["chance"] = float(np.mean([s.inside(word).mean() for s in test for word in s.sentence.words]))
+    result["words"] = [word for scene in test for word in scene.sentence.words]
+    result["methods"] = {}
+    for method in setting.track(METHODS, "methods", len(METHODS)):
+        tuned = best(method, tuning, setting.quick)
+        judged = judge(method, tuned.options, (tuned.width,), test)[0]
+        result["methods"][method.name] = {
+            "options": {**tuned.options, "width": tuned.width},
+            "tuning": _summary(tuned),
+            "test": _summary(judged),
+            "hits": judged.hits,
+            "auc": judged.auc,
+        }
+    return result
+
+
+def _summary(judged: Judged) -> dict[str, Any]:
+    """Hits with Wilson's interval, and the mean AUC with one over words."""
+    from scipy.stats import binomtest
+
+    hits, n, areas = sum(judged.hits), len(judged.hits), np.array(judged.auc)
+    share = binomtest(hits, n).proportion_ci(method="wilson")
+    return {"hits": hits, "words": n, "share": [share.low, share.high], **_mean_interval(areas)}
+
+
+def _mean_interval(values: Array) -> dict[str, Any]:
+    """A mean and its 95 % interval."""
+    mean, margin = float(values.mean()), float(1.96 * values.std(ddof=1) / np.sqrt(len(values)))
+    return {"mean": mean, "interval": [mean - margin, mean + margin]}

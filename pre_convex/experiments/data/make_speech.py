@@ -131,6 +131,7 @@ def main(folder: Path) -> None:
     """Write one WAV file for each voice, and the table of contents."""
     speaker = Speaker()
     words = [word for sentence in SENTENCES for word in sentence.split()]
+    jobs: list[tuple[str, str, int, tuple[str, ...], list[str], int, int]]
     jobs = [("paper", PAPER, PAPER_RATE, SENTENCES[:1], [KEYWORD], PAPER_REPETITIONS, 2)]
     jobs += [("tuning", voice, RATE, SENTENCES, words, REPETITIONS, 1) for voice in TUNING]
     jobs += [("test", voice, RATE, SENTENCES, words, REPETITIONS, 1) for voice in TEST]
