@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..plots.canvas import Figure
 
 TITLE = "Does the score find a keyword in noisy speech?"
-WORD = "bank"
+KEYWORD = "bank"
 #: the paper's numbers: variance of the likelihood, standard deviation of x_q
 VARIANCE, SD_Q = 0.18, 0.01
 
@@ -86,7 +86,7 @@ class Pairs:
 
 def pair_up(voice: Voice, reading: Reading, rng: np.random.Generator) -> Pairs:
     """The paper's set-up for one voice; a voice with few repetitions of the word gets more by stretching them."""
-    sentence, spoken = voice.sentences[0], voice.words[WORD]
+    sentence, spoken = voice.sentences[0], voice.words[KEYWORD]
     if len(spoken) < 10:
         spoken = tuple(vary(sound, stretch) for sound in spoken for stretch in STRETCHES)
     if reading.half_rate:
@@ -161,7 +161,7 @@ def examine(voice: Voice, reading: Reading, hulls: int, rng: np.random.Generator
     swapped = descend(*problems, pairs.log_bases(pairs.Y_q[::-1]), 1.0, steps)
     plugin = plugin_scores(pairs)
     ess_q = pairs.detector.priors.q.posterior(pairs.log_bases()).ess
-    first, last = pairs.sentence.span(WORD)
+    first, last = pairs.sentence.span(KEYWORD)
     inside = (pairs.middle >= first) & (pairs.middle < last)
     methods = {"PRE": scores, "plugin": plugin, "energy": energy}
     return {
@@ -239,7 +239,7 @@ def count_peaks(reading: Reading, chosen: Sequence[Voice], draws: int, setting: 
         pairs = pair_up(chosen[i], reading, setting.rng(3, i, draw))
         # ‖b − mean‖ stands for the score, which rises with it
         for name, values in (("PRE", pairs.distance()), ("plugin", plugin_scores(pairs)), ("energy", pairs.energy())):
-            counts[name] += pairs.word(values) == WORD
+            counts[name] += pairs.word(values) == KEYWORD
     return {"of": len(jobs), **counts}
 
 
@@ -295,13 +295,13 @@ def _paper_findings(
             "does not hold" if main["swap"] < 0.01 else "holds",
         ),
         Finding(
-            f"peak in “{WORD}”: voices × noise",
+            f"peak in “{KEYWORD}”: voices × noise",
             f"PRE {peaks['PRE']}, energy {peaks['energy']}, plugin {peaks['plugin']} of {peaks['of']}",
             "PRE does, plugin does not",
             "does not hold" if peaks["PRE"] <= max(peaks["energy"], peaks["plugin"]) else "holds",
         ),
         Finding(
-            f"AUC of “{WORD}”, mean of {len(same)} voices",
+            f"AUC of “{KEYWORD}”, mean of {len(same)} voices",
             f"PRE {areas['PRE']:.2f}, plugin {areas['plugin']:.2f}, energy {areas['energy']:.2f}",
             "plugin much less clear",
             "does not hold" if areas["plugin"] > areas["PRE"] - 0.05 else "holds",
@@ -331,7 +331,7 @@ def draw(data: Mapping[str, Any]) -> Figure:
     sound.fill_between(time, sentence["low"], sentence["high"], color=GREY, linewidth=0)
     for i, word in enumerate(sentence["words"]):
         for axes in (sound, scores):
-            if word == WORD:
+            if word == KEYWORD:
                 axes.axvspan(ends[i], ends[i + 1], color=AMBER, alpha=0.25, linewidth=0, zorder=0)
             axes.axvline(ends[i], color=LIGHT, linewidth=1.0, zorder=0)
         sound.text((ends[i] + ends[i + 1]) / 2, 1.02, word, ha="center", va="bottom")

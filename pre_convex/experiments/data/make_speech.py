@@ -1,6 +1,6 @@
-"""Make the speech of the experiment ``keyword`` with espeak-ng; its files lie beside this script.
+"""Make the speech of the experiment ``keyword`` with espeak-ng; without a folder the files go beside this script.
 
-    python make_speech.py [FOLDER]
+    python make_speech.py FOLDER
 
 The library behind espeak-ng (Debian: ``espeak-ng``) is called directly because it says where each word of a sentence
 begins, which its command does not. Every voice says the sentences once and each of their words several times by
