@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import wave
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..applications.recordings import read_recording
 from ..arrays import frozen
 from ..entropy import Array, log
 
@@ -89,7 +89,7 @@ def voices(role: str) -> tuple[Voice, ...]:
 
 def _voice(entry: dict[str, object]) -> Voice:
     """A voice from its entry in the table of contents."""
-    sound = _read(DATA / str(entry["file"]))
+    sound = read_recording(DATA / str(entry["file"])).series
     sentences: list[Sentence] = []
     words: dict[str, tuple[Array, ...]] = {}
     for part in entry["contents"]:  # type: ignore[attr-defined]
@@ -99,14 +99,6 @@ def _voice(entry: dict[str, object]) -> Voice:
         else:
             words[part["text"]] = (*words.get(part["text"], ()), piece)
     return Voice(str(entry["role"]), str(entry["voice"]), int(entry["rate"]), tuple(sentences), words)  # type: ignore[call-overload]
-
-
-def _read(path: Path) -> Array:
-    """A WAV file of one channel as numbers between −1 and 1."""
-    with wave.open(str(path), "rb") as file:
-        width, raw = file.getsampwidth(), file.readframes(file.getnframes())
-    pcm = np.frombuffer(raw, "<i2") / 32768.0 if width == 2 else np.frombuffer(raw, "u1") / 128.0 - 1.0
-    return np.asarray(pcm, dtype=float)
 
 
 def windows(sound: Array, size: int, step: int) -> Array:

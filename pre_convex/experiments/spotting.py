@@ -89,13 +89,13 @@ def plugin(scene: Scene, word: str, *, sd: float, strength: float) -> Array:
         penalty=lambda delta: 0.5 * strength * (delta**2).sum(),
         method="plugin",
     )
-    return detector.scores(scene.cepstra, scene.cepstra_after, warn=False).scores
+    return detector.scores(scene.cepstra, scene.cepstra_after, warn=False, swap=False).scores
 
 
 def bayes_factor(scene: Scene, word: str, *, sd: float) -> Array:
     """Log of the average likelihood under the word, less that under speech in general."""
     detector = Detector(scene.generic, scene.words[word], noise=sd, features="linear", method="evidence")
-    return detector.scores(scene.cepstra, scene.cepstra, warn=False).scores
+    return detector.scores(scene.cepstra, scene.cepstra, warn=False, swap=False).scores
 
 
 def energy(scene: Scene, word: str) -> Array:
@@ -128,7 +128,7 @@ class Method:
         return (dict(zip(self.grid, values, strict=True)) for values in product(*ranges))
 
 
-_SD, _STRENGTH, _Y_Q = (0.7, 1.4, 2.8), (0.3, 3.0), ("next window", "mean of q")
+_SD, _STRENGTH, _Y_Q = (0.7, 1.4, 2.8, 5.6), (0.03, 0.3, 3.0), ("next window", "mean of q")
 METHODS = (
     Method("Bayes factor", bayes_factor, {"sd": (0.3, 0.6, 1.2)}),
     Method("PRE, q noise", partial(posterior_ratio, q="noise"), {"y_q": _Y_Q, "sd": _SD, "strength": _STRENGTH}),
@@ -201,6 +201,9 @@ def spot(setting: Setting) -> dict[str, Any]:
             "hits": judged.hits,
             "auc": judged.auc,
         }
+    areas = {name: np.array(facts["auc"]) for name, facts in result["methods"].items()}
+    rival = max((name for name in areas if name.startswith("PRE")), key=lambda name: areas[name].mean())
+    result["lead"] = {"over": rival, **_mean_interval(areas["Bayes factor"] - areas[rival])}
     return result
 
 
