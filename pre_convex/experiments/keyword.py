@@ -245,12 +245,15 @@ def count_peaks(reading: Reading, chosen: Sequence[Voice], draws: int, setting: 
 
 def _verdict(main: Mapping[str, Any], tested: Mapping[str, Any]) -> str:
     """What holds, in words that follow from the figures."""
-    order = sorted(tested["methods"], key=lambda name: -tested["methods"][name]["test"]["mean"])
+    test = {name: facts["test"] for name, facts in tested["methods"].items()}
+    leader, *_, last = sorted(test, key=lambda name: -test[name]["mean"])
+    first, second = sorted(test, key=lambda name: -test[name]["hits"])[:2]
     claim = "does not reproduce" if main["outside"] == main["hulls"] and main["swap"] < 0.01 else "reproduces in part"
     return (
         f"The claim {claim}: b lies outside the hull for {main['outside']} of {main['hulls']} windows, what an "
         "unfinished descent reports is ‖b − mean‖², and y_q plays no part. Repaired with cepstra and a ridge, and "
-        f"judged on new voices, methods rank by AUC: {'; '.join(order)}."
+        f"judged on new voices, {leader} leads by AUC, and {last} is last; most hits have {first} ({test[first]['hits']}) "
+        f"and {second} ({test[second]['hits']})."
     )
 
 
