@@ -252,8 +252,8 @@ def _verdict(main: Mapping[str, Any], tested: Mapping[str, Any]) -> str:
     return (
         f"The claim {claim}: b lies outside the hull for {main['outside']} of {main['hulls']} windows, what an "
         "unfinished descent reports is ‖b − mean‖², and y_q plays no part. Repaired with cepstra and a ridge, and "
-        f"judged on new voices, {leader} leads by AUC, and {last} is last; most hits have {first} ({test[first]['hits']}) "
-        f"and {second} ({test[second]['hits']})."
+        f"judged on new voices, {leader} leads by AUC, and {last} is last; most hits have "
+        f"{first} ({test[first]['hits']}) and {second} ({test[second]['hits']})."
     )
 
 
