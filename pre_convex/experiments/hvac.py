@@ -40,7 +40,7 @@ def read_unit(unit: int) -> tuple[Array, Array]:
         path = files("skchange") / "datasets" / "data" / "hvac_system" / "data.csv"
     except ModuleNotFoundError:
         raise MissingExtraError("skchange", "experiments") from None
-    with path.open(encoding="utf-8", newline="") as lines:
+    with path.open(encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if int(row["unit_id"]) == unit]
     times = [datetime.fromisoformat(row["time"]) for row in rows]
     days = np.array([(time - times[0]).total_seconds() / 86_400.0 for time in times])

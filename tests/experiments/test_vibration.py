@@ -1,0 +1,163 @@
+"""Vibrations of two units: the state-space model, runs and figures with known answers, and the quick version."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.metrics import roc_auc_score
+
+from pre_convex.applications.detection import Background
+from pre_convex.experiments import Setting, perform
+from pre_convex.experiments.hvac import END, WARM, WINDOW, Pairs, Regime, cut_pairs, find_runs, read_unit
+from pre_convex.experiments.state_space import _deviance, simulate_ar
+from pre_convex.experiments.vibration import (
+    BY_PRE,
+    BY_SHAPE,
+    DISTANCE,
+    L2,
+    RATE,
+    REGIMES,
+    RUNNING,
+    Judged,
+    _costs,
+    draw,
+    interval,
+    rate_interval,
+    resampled,
+    verdict,
+)
+
+pytestmark = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("skchange", "ruptures"))), reason="needs the extra 'experiments'"
+)
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return perform("vibration", Setting(quick=True))[0]
+
+
+def test_the_filter_has_the_likelihood_of_the_joint_normal():
+    level, phi, sd, noise = 0.3, 0.8, 1.5, 0.7
+    lengths = (6, 4)
+    runs = [np.random.default_rng(i).normal(size=n) for i, n in enumerate(lengths)]
+    y = np.zeros((max(lengths), len(runs)))
+    for r, run in enumerate(runs):
+        y[: len(run), r] = run
+    there = np.arange(len(y))[:, None] < np.array(lengths)
+    joint = 0.0
+    for run in runs:
+        lag = np.abs(np.subtract.outer(range(len(run)), range(len(run))))
+        covariance = sd**2 * phi**lag + noise**2 * np.eye(len(run))
+        normal = multivariate_normal(np.full(len(run), level), covariance)
+        joint -= 2.0 * normal.logpdf(run) + len(run) * np.log(2.0 * np.pi)
+    theta = np.array([level, np.arctanh(phi), np.log(sd), np.log(noise)])
+    assert _deviance(theta, y, there) == pytest.approx(joint, rel=1e-10)
+
+
+def test_simulated_sequences_have_the_covariance_of_the_process():
+    x = simulate_ar(np.full(100_000, 0.7), np.full(100_000, 2.0), 4, np.random.default_rng(0))
+    lag = np.abs(np.subtract.outer(range(4), range(4)))
+    assert np.cov(x.T) == pytest.approx(4.0 * 0.7**lag, abs=0.06)
+
+
+@pytest.mark.parametrize("regime", REGIMES, ids=lambda r: r.name)
+def test_runs_stay_within_their_level_and_have_no_gaps(regime):
+    days, vibration = read_unit(regime.unit)
+    runs = find_runs(regime, days, vibration)
+    assert len(runs) > 15
+    for run in runs:
+        whole = slice(run.start - WARM, run.stop + END)
+        assert np.all((vibration[whole] > regime.low) & (vibration[whole] < regime.high))
+        assert np.diff(days[whole]).max() * 1440 < 15.0
+
+
+def test_runs_end_at_gaps_and_at_other_levels():
+    days = np.arange(60.0) / 144.0
+    days[40:] += 1.0
+    vibration = np.where(np.arange(60) < 5, 0.0, 1.0)
+    assert find_runs(Regime("r", 0, 0.5, 2.0), days, vibration) == [slice(5 + WARM, 40 - END)]
+
+
+def test_pairs_are_neighbours_and_changes_come_from_elsewhere():
+    runs = [np.arange(20.0), 100.0 + np.arange(18), 200.0 + np.arange(17)]
+    pairs = cut_pairs(runs, 1)
+    assert pairs.run.tolist() == [0] * 5 + [1] * 3 + [2] * 2
+    assert np.all(pairs.after[:, 0] - pairs.before[:, -1] == 1.0)
+    pairs = Pairs(pairs.before, pairs.after, 2 * pairs.run)
+    other = pairs.other_day(np.random.default_rng(0))
+    assert np.all(other[:, 0] // 100 != pairs.after[:, 0] // 100)
+
+
+def test_figures_are_those_of_the_runs_that_are_taken():
+    rng = np.random.default_rng(1)
+    run = np.repeat(np.arange(4), [3, 5, 4, 6])
+    null, change = rng.integers(0, 8, len(run)) * 1.0, rng.integers(2, 10, len(run)) * 1.0
+    judged = Judged(null, change, run, Background(np.arange(39.0) / 4.0))
+    counts = resampled(4, rng, 3)
+    threshold = judged.background.threshold(RATE)
+    for row, (auc, alarms, power) in zip(counts, judged.figures(counts).T, strict=True):
+        taken = np.concatenate([np.flatnonzero(run == r) for r in range(4) for _ in range(int(row[r]))])
+        truth = np.repeat([0, 1], len(taken))
+        assert auc == pytest.approx(roc_auc_score(truth, np.concatenate([null[taken], change[taken]])))
+        assert alarms == pytest.approx((null[taken] > threshold).mean())
+        assert power == pytest.approx((change[taken] > threshold).mean())
+
+
+def test_the_gain_of_the_l2_cost_is_the_distance_of_means():
+    before, after = np.random.default_rng(2).normal(size=(2, 5, WINDOW))
+    expected = 0.5 * WINDOW * (before.mean(axis=1) - after.mean(axis=1)) ** 2
+    assert _costs(1.0)[L2](before, after) == pytest.approx(expected)
+
+
+def test_the_rbf_cost_sees_each_pair_anew():
+    before, after = np.random.default_rng(3).normal(size=(2, 2, WINDOW))
+    rbf = _costs(1.0)["ruptures, rbf"]
+    assert rbf(before, after)[1] == pytest.approx(rbf(before[1:], after[1:])[0])
+
+
+def test_no_alarm_is_not_a_rate_of_zero():
+    nothing = np.zeros(100)
+    assert interval(nothing) == [0.0, 0.0, 0.0]
+    assert (1.0 - rate_interval(nothing, 36)[2]) ** 36 == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize(
+    ("lead", "begins"),
+    [([0.1, 0.05, 0.2], "holds"), ([0.0, -0.1, 0.1], "does not hold: no"), ([-0.2, -0.3, -0.1], "does not hold: PRE")],
+)
+def test_a_lead_needs_an_interval_above_zero(lead, begins):
+    assert verdict(lead).startswith(begins)
+
+
+def test_thresholds_from_the_model_are_kept_on_real_runs(outcome):
+    rate, low, high = outcome.data["alarm_rate"][RUNNING.name][BY_PRE]
+    assert rate < 0.12
+    assert low <= RATE <= high
+
+
+def test_levels_change_from_day_to_day_and_autocorrelations_do_not_tell(outcome):
+    auc = {name: values[0] for name, values in outcome.data["day_auc"].items()}
+    assert auc[BY_PRE] > 0.7 > 0.62 > auc[BY_SHAPE]
+    assert abs(auc[BY_PRE] - auc[L2]) < 0.06
+
+
+def test_in_noise_pre_gains_by_the_level_that_its_prior_knows(outcome):
+    lead = outcome.data["lead"]
+    assert lead["noise"][1] > 0.0
+    assert abs(lead["prior"][0]) < 0.08
+    power = {name: values[-1][0] for name, values in outcome.data["noise_power"].items()}
+    assert min(power[BY_PRE], power[DISTANCE]) > power[L2] + 0.05
+
+
+def test_every_switch_is_found_and_schwarz_takes_drift_for_changes(outcome):
+    scan = outcome.data["scan"]
+    assert set(scan["found"].values()) == {len(scan["switches"])}
+    assert scan["false"][BY_PRE] <= 2 < scan["false"]["ruptures, PELT"]
+
+
+def test_it_draws_what_was_read_back(outcome):
+    figure = draw(outcome.data)
+    assert len(figure.axes) == 5
+    figure.draw_without_rendering()
