@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.metrics import roc_auc_score
 
-from pre_convex.applications.detection import Background
 from pre_convex.experiments import Setting, perform
 from pre_convex.experiments.hvac import END, WARM, WINDOW, Pairs, Regime, cut_pairs, find_runs, read_unit
 from pre_convex.experiments.state_space import _deviance, simulate_ar
@@ -94,15 +93,24 @@ def test_figures_are_those_of_the_runs_that_are_taken():
     rng = np.random.default_rng(1)
     run = np.repeat(np.arange(4), [3, 5, 4, 6])
     null, change = rng.integers(0, 8, len(run)) * 1.0, rng.integers(2, 10, len(run)) * 1.0
-    judged = Judged(null, change, run, Background(np.arange(39.0) / 4.0))
-    counts = resampled(4, rng, 3)
-    threshold = judged.background.threshold(RATE)
-    for row, (auc, alarms, power) in zip(counts, judged.figures(counts).T, strict=True):
+    background = rng.normal(5.0, 2.0, 39)
+    judged = Judged(null, change, run, background)
+    counts, picks = resampled(4, 39, rng, 3)
+    for row, pick, (auc, alarms, power) in zip(counts, picks, judged.figures(counts, picks).T, strict=True):
         taken = np.concatenate([np.flatnonzero(run == r) for r in range(4) for _ in range(int(row[r]))])
         truth = np.repeat([0, 1], len(taken))
+        threshold = np.sort(background[pick])[-2]  # with 39 simulations two p-values are at most 5 %
         assert auc == pytest.approx(roc_auc_score(truth, np.concatenate([null[taken], change[taken]])))
         assert alarms == pytest.approx((null[taken] > threshold).mean())
         assert power == pytest.approx((change[taken] > threshold).mean())
+
+
+def test_the_first_replicate_takes_everything_once():
+    counts, picks = resampled(5, 7, np.random.default_rng(0), 20)
+    assert counts[0].tolist() == [1.0] * 5
+    assert picks[0].tolist() == list(range(7))
+    assert np.all(counts.sum(axis=1) == 5.0)
+    assert set(picks.ravel()) == set(range(7))
 
 
 def test_the_gain_of_the_l2_cost_is_the_distance_of_means():
@@ -125,7 +133,11 @@ def test_no_alarm_is_not_a_rate_of_zero():
 
 @pytest.mark.parametrize(
     ("lead", "begins"),
-    [([0.1, 0.05, 0.2], "holds"), ([0.0, -0.1, 0.1], "does not hold: no"), ([-0.2, -0.3, -0.1], "does not hold: PRE")],
+    [
+        ([0.1, 0.05, 0.2], "holds"),
+        ([0.0, -0.1, 0.1], "does not hold: no"),
+        ([-0.2, -0.3, -0.1], "does not hold: b"),
+    ],
 )
 def test_a_lead_needs_an_interval_above_zero(lead, begins):
     assert verdict(lead).startswith(begins)
