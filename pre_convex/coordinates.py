@@ -64,18 +64,19 @@ def column_space(features: Array, origin: Array | None = None) -> ColumnSpace:
     offset = np.zeros(k) if origin is None else np.abs(origin)
     reach = np.abs(features).max(axis=0) + offset
     constant = spread <= 1e-13 * reach  # round-off of the column's size
-    spread = np.where(constant, 1.0, spread)
-    centred /= spread
-    centred[:, constant] = 0.0
-    if n > k:  # the triangular factor has the same singular values and is small
+    moving = np.flatnonzero(~constant)  # a constant column is a null direction by itself, with no share of any other
+    centred = centred[:, moving] / spread[moving]
+    if n > moving.size:  # the triangular factor has the same singular values and is small
         centred = np.linalg.qr(centred, mode="r")
     _, singular, rotation = np.linalg.svd(centred, full_matrices=True)
-    singular = np.concatenate([singular, np.zeros(k - len(singular))])
+    singular = np.concatenate([singular, np.zeros(moving.size - len(singular))])
     # a direction is null when the rows differ along it by no more than round-off of their entries
-    size = np.where(constant, 0.0, reach / spread)
-    alive = singular > (1e-14 + 2e-15 * float(size.max(initial=0.0))) * max(float(singular[0]), 1e-300)
-    basis = (rotation[alive].T / singular[alive]) / spread[:, None] * np.sqrt(n)
-    null = rotation[~alive].T / spread[:, None]
+    size = (reach[moving] / spread[moving]).max(initial=0.0)
+    alive = singular > (1e-14 + 2e-15 * float(size)) * singular.max(initial=1e-300)
+    turned = np.zeros((k, moving.size))
+    turned[moving] = rotation.T / spread[moving, None]
+    basis = turned[:, alive] / singular[alive] * np.sqrt(n)
+    null = np.concatenate([turned[:, ~alive], np.eye(k)[:, constant]], axis=1)
     condition = float(singular[alive][0] / singular[alive][-1]) if alive.any() else 1.0
     return ColumnSpace(centre, basis, null, condition, offset)
 

@@ -120,3 +120,23 @@ def test_weights_over_many_orders_of_magnitude():
     target = wide.gradient(delta)
     solution = pre.solve(pre.RatioProblem(target, F, log_base))
     assert solution.status.ok
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-9, 7.0])
+@pytest.mark.parametrize(("k", "place"), [(2, 0), (4, 1), (6, 0), (6, 2), (10, 4)])
+def test_a_constant_column_anywhere_is_free(k, place, value):
+    rng = np.random.default_rng(k)
+    x = rng.uniform(-1.0, 1.0, (300, k))
+    x[:, place] = value
+    slopes = np.where(np.arange(k) == place, 0.0, rng.normal(size=k))
+    problem = pre.RatioProblem.from_samples(x, x, x @ slopes, None, paired=True)
+    solution = pre.solve(problem)
+    assert solution.free_directions == 1
+    np.testing.assert_allclose(solution.delta, slopes, atol=1e-8)
+
+
+def test_columns_that_are_all_constant_leave_nothing_to_estimate():
+    x = np.tile([0.0, 2.0, 0.0], (20, 1))
+    solution = pre.solve(pre.RatioProblem.from_samples(x, x))
+    assert solution.free_directions == 3
+    assert not solution.delta.any()
