@@ -15,7 +15,7 @@ import numpy as np
 from storing import quote, store
 
 from pre_convex.applications.explanation import Box, Gaussian, explain
-from pre_convex.applications.local_fit import LocalFit, fit_local
+from pre_convex.applications.explanation.local_fit import LocalFit, fit_local
 from pre_convex.inference import Inference
 
 NAMES = ("x0", "x1")

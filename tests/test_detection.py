@@ -13,12 +13,12 @@ from scipy.stats import gaussian_kde, ks_2samp, multivariate_normal
 
 import pre_convex as pre
 from pre_convex.applications import detection
-from pre_convex.applications.autoregression import ar_coefficients
-from pre_convex.applications.densities import fit_density
 from pre_convex.applications.detection import Background, DetectionWarning, Detector, scan, score, scores
-from pre_convex.applications.observation import make_observation
-from pre_convex.applications.recordings import read_prior, read_recording
-from pre_convex.applications.windows import Shape
+from pre_convex.applications.detection.autoregression import ar_coefficients
+from pre_convex.applications.detection.densities import fit_density
+from pre_convex.applications.detection.observation import make_observation
+from pre_convex.applications.detection.recordings import read_prior, read_recording
+from pre_convex.applications.detection.windows import Shape
 from pre_convex.solution import Status
 
 FEATURES = pre.Autocorrelation(2)
@@ -107,7 +107,7 @@ def test_groups_of_pairs_do_not_change_the_answer(monkeypatch):
         detector = Detector(p, q, noise=1.5, features=FEATURES, method=method, order=3)
         whole = detector.scores(Y_p, Y_q, warn=False).scores
         with monkeypatch.context() as patch:
-            patch.setattr(detection, "NUMBERS", 2 * len(p))  # two pairs at a time
+            patch.setattr(detection.detector, "NUMBERS", 2 * len(p))  # two pairs at a time
             parts = detector.scores(Y_p, Y_q, warn=False).scores
         np.testing.assert_allclose(parts, whole, atol=1e-7)
 

@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import pre_convex as pre
-from pre_convex.applications.black_box import BlackBox
 from pre_convex.applications.explanation import (
     Box,
     Gaussian,
@@ -31,8 +30,9 @@ from pre_convex.applications.explanation import (
     explain,
     explain_all,
 )
-from pre_convex.applications.fidelity import roc_area
-from pre_convex.applications.local_fit import fit_local, probability_of
+from pre_convex.applications.explanation.black_box import BlackBox
+from pre_convex.applications.explanation.fidelity import roc_area
+from pre_convex.applications.explanation.local_fit import fit_local, probability_of
 from pre_convex.inference import Inference
 
 ROOT = Path(__file__).parents[1]
@@ -506,7 +506,7 @@ def test_super_pixels_of_a_linear_classifier_are_exact(fill, labelled):
 
 
 def test_colour_images_are_read_in_parts(monkeypatch):
-    import pre_convex.applications.superpixels as module
+    import pre_convex.applications.explanation.superpixels as module
 
     monkeypatch.setattr(module, "NUMBERS", 4 * 6 * 3 * 10)
     sizes = []

@@ -51,8 +51,8 @@ def detect(
 ) -> None:
     """Slide two windows along a series and say where the latent signal changes."""
     from ..applications.detection import DetectionWarning, Detector
-    from ..applications.recordings import read_prior, read_recording
-    from ..applications.windows import check_window
+    from ..applications.detection.recordings import read_prior, read_recording
+    from ..applications.detection.windows import check_window
     from ..features import Autocorrelation
 
     names = tuple(name.strip() for name in columns.split(",") if name.strip())
@@ -110,7 +110,7 @@ def _report(console: Console, found: Any, second: float | None, count: int, rate
 
 def _write(console: Console, found: Any, out: Path, second: float | None) -> None:
     """Files, or what they need."""
-    from ..applications.recordings import write_scan
+    from ..applications.detection.recordings import write_scan
 
     try:
         for path in write_scan(found, out, second):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..applications.explanation import SuperPixels, explain
-from ..applications.superpixels import grid_labels
+from ..applications.explanation.superpixels import grid_labels
 from ..entropy import Array, Index, exp
 from ..plots import plot_superpixels
 from ..plots.canvas import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, new_figure

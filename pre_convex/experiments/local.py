@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..applications.local_fit import fit_local
+from ..applications.explanation.local_fit import fit_local
 from ..arrays import frozen
 from ..entropy import Array, exp, log
 from ..errors import MissingExtraError

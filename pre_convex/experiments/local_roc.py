@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..applications.fidelity import roc_area
+from ..applications.explanation.fidelity import roc_area
 from ..entropy import Array
 from ..plots.canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure
 from .local import (

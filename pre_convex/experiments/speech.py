@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..applications.recordings import read_recording
+from ..applications.detection.recordings import read_recording
 from ..arrays import frozen
 from ..entropy import Array, log
 

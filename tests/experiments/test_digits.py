@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import pre_convex as pre
-from pre_convex.applications.local_fit import probability_of
+from pre_convex.applications.explanation.local_fit import probability_of
 from pre_convex.experiments import Setting, load_experiment, perform
 from pre_convex.experiments import digits as module
 from pre_convex.experiments.digits import LIME_OWN, LIME_SAME, LOGISTIC, METHODS, PLAIN_PRE, SPARSE_PRE

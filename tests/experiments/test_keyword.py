@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pre_convex as pre
-from pre_convex.applications.recordings import read_recording
+from pre_convex.applications.detection.recordings import read_recording
 from pre_convex.experiments import Setting, perform
 from pre_convex.experiments.keyword import Reading, certify_outside, descend, draw, pair_up
 from pre_convex.experiments.speech import DATA, SIZE, cepstra, half, make_scenes, vary, voices, windows

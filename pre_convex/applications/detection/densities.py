@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..entropy import Array, Index, exp_in_place, log, log_of
-from ..threads import in_threads
+from ...entropy import Array, Index, exp_in_place, log, log_of
+from ...threads import in_threads
 from .plugin import plugged_in
 from .posteriors import Priors
 from .ratio import Options, Scorer

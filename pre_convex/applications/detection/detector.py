@@ -1,8 +1,4 @@
-"""Detection of a latent signal: how far one window of a series stands out from another.
-
-The score of two windows y_p and y_q is −ℓ(δ̂), the estimated divergence between the posteriors of the latent sequence
-given each of them, from samples of two priors: p, how background looks, and q, how a signal may look.
-"""
+"""The detector, and the three functions that use one: score, scores and scan."""
 
 from __future__ import annotations
 
@@ -13,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_scalar, frozen
-from ..checks import check_radius
-from ..entropy import Array, Index
-from ..errors import DataError
-from ..norms import get_norm
-from ..progress import track
+from ...arrays import as_scalar, frozen
+from ...checks import check_radius
+from ...entropy import Array, Index
+from ...errors import DataError
+from ...norms import get_norm
+from ...progress import track
 from .autoregression import autoregression
 from .baselines import autocorrelation, energy, subspace
 from .cautions import DetectionWarning, cautions, influence, no_influence

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..entropy import Array, Index
-from ..errors import DataError
-from ..solution import Status
-from ..tables import as_frame
+from ...entropy import Array, Index
+from ...errors import DataError
+from ...solution import Status
+from ...tables import as_frame
 
 if TYPE_CHECKING:
-    from ..plots.canvas import Figure
+    from ...plots.canvas import Figure
 
 __all__ = ["Peak", "Scan", "Score", "Scores"]
 
@@ -212,7 +212,7 @@ class Scan(Scores):
         rate : float, optional
             Time points in a second, if the axis is to have seconds.
         """
-        from ..plots.detection import plot_scan
+        from ...plots.detection import plot_scan
 
         found = [] if np.isnan(self.threshold) else [peak.index for peak in self.peaks()]
         return plot_scan(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..arrays import frozen
-from ..entropy import Array, exp
-from ..errors import DataError
-from ..inference import Interval, confidence
-from ..report import Report
-from ..tables import as_frame
+from ...arrays import frozen
+from ...entropy import Array, exp
+from ...errors import DataError
+from ...inference import Interval, confidence
+from ...report import Report
+from ...tables import as_frame
 from .answers import Answers
 from .black_box import BlackBox
 from .fidelity import Fidelity, fidelity
@@ -22,7 +22,7 @@ from .perturbations import Neighbourhood
 from .superpixels import ImageNeighbourhood
 
 if TYPE_CHECKING:
-    from ..plots.explanation import Axes
+    from ...plots.explanation import Axes
 
 __all__ = ["Explanation", "make_explanation"]
 
@@ -145,8 +145,8 @@ class Explanation:
 
     def plot(self, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
         """Bars of the effects, the largest first, with their intervals."""
-        from ..plots import plot_effects
-        from ..plots.canvas import percent
+        from ...plots import plot_effects
+        from ...plots.canvas import percent
 
         interval = self.conf_int(level)
         limits = () if self.refusal else (interval.lower * self.unit, interval.upper * self.unit)
@@ -161,7 +161,7 @@ class Explanation:
 
     def plot_boundary(self, predict_proba: Any = None, *, ax: Axes | None = None) -> Axes:
         """Points and boundaries in two dimensions; with the black box, its probabilities shade the plane."""
-        from ..plots import plot_boundary
+        from ...plots import plot_boundary
 
         if len(self.names) != 2:
             raise DataError(f"plot_boundary: there are {len(self.names)} features; a plane needs two")
@@ -181,7 +181,7 @@ class Explanation:
 
     def plot_image(self, *, clear: bool = False, level: float = 0.95, ax: Axes | None = None) -> Axes:
         """Super-pixels over their image; ``clear`` leaves out those whose interval holds zero."""
-        from ..plots import plot_superpixels
+        from ...plots import plot_superpixels
 
         if not isinstance(self.near, ImageNeighbourhood):
             raise DataError("plot_image: what was explained is not an image")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..entropy import Array, Index, effective_sample_size
-from ..problem import RatioProblem
-from ..solution import Solution, Status
-from ..solvers import solve, solve_many
+from ...entropy import Array, Index, effective_sample_size
+from ...problem import RatioProblem
+from ...solution import Solution, Status
+from ...solvers import solve, solve_many
 from .posteriors import Priors
 
 __all__ = ["Found", "Options", "Scorer", "joined", "posterior_ratio"]

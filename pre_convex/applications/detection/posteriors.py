@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_matrix, frozen
-from ..entropy import Array, Index
-from ..errors import DataError
-from ..features import Autocorrelation, FeatureMap, make_features
-from ..solvers.batch import Survey, make_batch
+from ...arrays import as_matrix, frozen
+from ...entropy import Array, Index
+from ...errors import DataError
+from ...features import Autocorrelation, FeatureMap, make_features
+from ...solvers.batch import Survey, make_batch
 from .observation import Observation, make_observation
 from .windows import Shape, as_windows, same_shape
 

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays import as_matrix, as_scalar, as_vector, column_names, frozen
-from ..entropy import Array
-from ..errors import DataError
-from ..tables import as_frame
+from ...arrays import as_matrix, as_scalar, as_vector, column_names, frozen
+from ...entropy import Array
+from ...errors import DataError
+from ...tables import as_frame
 
 __all__ = [
     "Box",

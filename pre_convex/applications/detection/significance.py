@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import frozen
-from ..entropy import Array
-from ..errors import DataError
+from ...arrays import frozen
+from ...entropy import Array
+from ...errors import DataError
 
 __all__ = ["Background"]
 

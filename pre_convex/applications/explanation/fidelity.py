@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..entropy import Array
+from ...entropy import Array
 
 __all__ = ["Fidelity", "fidelity", "roc_area"]
 

@@ -1,11 +1,4 @@
-"""Local explanation of a classifier: a linear classifier around a point, with intervals for its coefficients.
-
-    explain(model, x, Box(0.5)).summary()
-
-The black box is asked about random points around x, and PRE fits the log-odds it gives them by a linear function. The
-intervals cover the coefficients that infinitely many points of the same neighbourhood would give: they speak of the
-noise of drawing points, neither of how well the black box was trained nor of the choice of the neighbourhood.
-"""
+"""explain() and explain_all(): the way from a black box and a point to a local classifier."""
 
 from __future__ import annotations
 
@@ -14,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
-from ..likelihoods import ClassProbability
+from ...errors import DataError
+from ...likelihoods import ClassProbability
 from .answers import ask, neighbourhood
 from .black_box import BlackBox
 from .local_explanation import Explanation, make_explanation

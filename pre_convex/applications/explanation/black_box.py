@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..entropy import Array
-from ..errors import DataError
+from ...entropy import Array
+from ...errors import DataError
 from .perturbations import Neighbourhood
 
 __all__ = ["BlackBox"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..entropy import Array
-from ..errors import DataError
-from ..threads import in_threads
+from ...entropy import Array
+from ...errors import DataError
+from ...threads import in_threads
 from .windows import Shape
 
 __all__ = ["GaussianNoise", "Observation", "OwnNoise", "make_observation"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_matrix, frozen
-from ..entropy import Array
-from ..errors import DataError
+from ...arrays import as_matrix, frozen
+from ...entropy import Array
+from ...errors import DataError
 from .perturbations import Coins, chance
 
 __all__ = ["TextNeighbourhood", "Words"]

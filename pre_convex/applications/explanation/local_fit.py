@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import frozen
-from ..entropy import Array, effective_sample_size, exp, log, log_sum_exp
-from ..errors import DataError
-from ..inference import Inference
-from ..likelihoods import ClassProbability
-from ..linear import solve_psd
-from ..problem import RatioProblem
-from ..selection import automatic_radius, cross_validated_radius
-from ..solution import Solution
-from ..solvers import solve
-from ..tables import Table
+from ...arrays import frozen
+from ...entropy import Array, effective_sample_size, exp, log, log_sum_exp
+from ...errors import DataError
+from ...inference import Inference
+from ...likelihoods import ClassProbability
+from ...linear import solve_psd
+from ...problem import RatioProblem
+from ...selection import automatic_radius, cross_validated_radius
+from ...solution import Solution
+from ...solvers import solve
+from ...tables import Table
 
 __all__ = ["LocalFit", "fit_local", "probability_of"]
 

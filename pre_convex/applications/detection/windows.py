@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_matrix, column_names, frozen
-from ..entropy import Array, Index
-from ..errors import DataError
+from ...arrays import as_matrix, column_names, frozen
+from ...entropy import Array, Index
+from ...errors import DataError
 
 __all__ = ["Shape", "as_series", "as_windows", "check_window", "cut_pairs", "same_shape"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..entropy import Array, Index, log
+from ...entropy import Array, Index, log
 from .baselines import need_points
 from .posteriors import Priors
 from .ratio import Found, Options, Scorer

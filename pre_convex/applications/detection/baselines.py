@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..entropy import Array, Index
-from ..errors import DataError
-from ..features import Autocorrelation
+from ...entropy import Array, Index
+from ...errors import DataError
+from ...features import Autocorrelation
 from .posteriors import Priors
 from .ratio import Found, Options, Scorer
 from .windows import Shape

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_scalar, column_names
-from ..entropy import Array, exp
-from ..errors import DataError
+from ...arrays import as_scalar, column_names
+from ...entropy import Array, exp
+from ...errors import DataError
 from .black_box import BlackBox
 from .perturbations import Box, Neighbourhood, Perturbation, Points, distance
 

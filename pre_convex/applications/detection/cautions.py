@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..entropy import Array
-from ..solution import Status
+from ...entropy import Array
+from ...solution import Status
 from .ratio import Found, Scorer
 
 __all__ = ["DetectionWarning", "cautions", "influence"]

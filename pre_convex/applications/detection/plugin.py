@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..entropy import Array, Index, effective_sample_size, exp, log_normalise, log_of, log_sum_exp
-from ..problem import RatioProblem
-from ..solvers import solve
-from ..threads import in_threads
+from ...entropy import Array, Index, effective_sample_size, exp, log_normalise, log_of, log_sum_exp
+from ...problem import RatioProblem
+from ...solvers import solve
+from ...threads import in_threads
 from .posteriors import Priors
 from .ratio import Found, Options, Scorer
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_matrix, frozen
-from ..entropy import Array
-from ..errors import DataError, MissingExtraError
-from ..files import write_whole
-from ..tables import read_table
+from ...arrays import as_matrix, frozen
+from ...entropy import Array
+from ...errors import DataError, MissingExtraError
+from ...files import write_whole
+from ...tables import read_table
 from .scored import Scan
 
 __all__ = ["Recording", "read_prior", "read_recording", "write_scan"]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_matrix, as_scalar, frozen
-from ..entropy import Array
-from ..errors import DataError
-from ..tables import as_frame
+from ...arrays import as_matrix, as_scalar, frozen
+from ...entropy import Array
+from ...errors import DataError
+from ...tables import as_frame
 from .perturbations import chance, frame_kind
 
 __all__ = ["Column", "TableNeighbourhood", "Tabular"]

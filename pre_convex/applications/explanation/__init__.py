@@ -1,0 +1,34 @@
+"""Local explanation of a classifier: a linear classifier around a point, with intervals for its coefficients.
+
+    explain(model, x, Box(0.5)).summary()
+
+The black box is asked about random points around x, and PRE fits the log-odds it gives them by a linear function. The
+intervals cover the coefficients that infinitely many points of the same neighbourhood would give: they speak of the
+noise of drawing points, neither of how well the black box was trained nor of the choice of the neighbourhood.
+"""
+
+from .explainer import (
+    Box,
+    Explanation,
+    Gaussian,
+    OnOff,
+    Points,
+    SuperPixels,
+    Tabular,
+    Words,
+    explain,
+    explain_all,
+)
+
+__all__ = [
+    "Box",
+    "Explanation",
+    "Gaussian",
+    "OnOff",
+    "Points",
+    "SuperPixels",
+    "Tabular",
+    "Words",
+    "explain",
+    "explain_all",
+]
