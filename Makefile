@@ -36,6 +36,7 @@ costs: setup
 
 coverage: setup
 	$(BIN)/python benchmarks/coverage.py $(ARGS)
+	$(BIN)/python benchmarks/explanation_coverage.py $(ARGS)
 
 experiments: setup
 	$(BIN)/python benchmarks/experiments.py $(ARGS)
