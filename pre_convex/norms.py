@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .entropy import Array
 from .errors import DataError
@@ -49,6 +50,10 @@ class Norm(ABC):
         """Whether z, with residual r, is optimal on the face (B, c): the signs agree and ‖r‖ ≤ radius."""
         raise NotImplementedError
 
+    def vanishing(self, r: Array, slack: Array | float, radius: float) -> NDArray[np.bool_]:
+        """Coordinates of δ that are zero for every residual within ``slack`` of r, coordinate by coordinate."""
+        return np.zeros(r.size, dtype=bool)
+
 
 class Euclidean(Norm):
     """‖r‖₂, its own dual."""
@@ -80,6 +85,10 @@ class Maximum(Norm):
     def on_face(self, z: Array, r: Array, face: tuple[Array, Array], radius: float) -> bool:
         """Signs kept, and no residual beyond the radius."""
         return bool(np.all(z * face[1] > 0.0) and np.abs(r).max(initial=0.0) <= radius * (1 + 1e-10))
+
+    def vanishing(self, r: Array, slack: Array | float, radius: float) -> NDArray[np.bool_]:
+        """Those whose residual stays inside the ball."""
+        return np.asarray(np.abs(r) + slack < radius)
 
 
 class Taxicab(Norm):

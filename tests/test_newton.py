@@ -166,3 +166,24 @@ def test_weights_that_collapse_in_one_long_step_are_noticed(monkeypatch):
     assert outcome.collapsed
     monkeypatch.setattr(newton_module, "NEAR", 1e9)  # without the look at the curvature where it ended
     assert not newton(problem, make_penalty(problem), tol=1e-8).collapsed
+
+
+@pytest.mark.parametrize("twin", [False, True])
+@pytest.mark.parametrize(("n", "k"), [(20, 30), (30, 40), (60, 40)])
+def test_a_sparse_delta_has_exact_zeros_with_fewer_rows_than_features(n, k, twin):
+    rng = np.random.default_rng(n)
+    F = rng.normal(size=(n, k))
+    if twin:  # the shortest δ shares a coefficient between the two
+        F[:, 1] = F[:, 0]
+    mu = rng.dirichlet(np.ones(n)) @ F
+    for radius in (0.02, 0.1, 0.3):
+        problem = pre.RatioProblem(mu, F, radius=radius, norm=np.inf)
+        solution = pre.solve(problem)
+        inside = np.abs(problem.moment(solution.mu)) < radius * (1 - 1e-3)
+        assert inside.any()
+        assert np.all(solution.delta[inside] == 0.0)
+        proof = pre.certify(problem, solution.delta)  # the certificate is that of the δ with zeros
+        assert solution.certificate.primal_value == pytest.approx(proof.primal_value, abs=1e-13)
+        assert proof.proves(1e-8)
+        if twin:
+            assert solution.delta[0] == pytest.approx(solution.delta[1], abs=1e-6)

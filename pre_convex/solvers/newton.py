@@ -10,6 +10,7 @@ If S turns out to be a poor picture of all rows, the engine goes on with full co
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -299,6 +300,8 @@ def newton(
         again = _certify(problem, shorter, penalty, subset, tol, descent.decrement)
         if again.proves(tol) and np.linalg.norm(shorter.delta) < np.linalg.norm(point.delta):
             point, proof = shorter, again
+    if isinstance(penalty, BallPenalty) and proof.proves(tol):
+        point, proof = _with_exact_zeros(problem, descent, point, penalty, subset, tol, proof)
     collapsed, curvature = False, descent.curvature
     if few is not None and not descent.exact and descent.longest > NEAR:
         # after a long step the curvature that was carried along may not show that the weights collapsed
@@ -308,6 +311,31 @@ def newton(
             base = _covariance(_Descent(few.weighted if few else rows, b, penalty).at(np.zeros(k)))
         collapsed = shrinkage(curvature, base) <= max(1e4 * descent.decrement, 1e-14)
     return Outcome(point.delta, proof, descent.iterations, descent.passes, null.shape[1], collapsed)
+
+
+def _with_exact_zeros(
+    problem: RatioProblem,
+    descent: _Descent,
+    point: _Point,
+    penalty: Any,
+    subset: Rows | None,
+    tol: float,
+    proof: Certificate,
+) -> tuple[_Point, Certificate]:
+    """What is zero in every optimal δ is exactly zero in this one, where a small program left its round-off.
+
+    The gap bounds KL(μ* ‖ μ(δ)), so that by Pinsker's inequality no moment is further from the optimal one than
+    range · √(gap/2): a residual inside the ball by more than that proves its coefficient to be zero.
+    """
+    r = problem.residual_origin - point.summary.mean
+    if not np.any(point.delta[penalty.norm.vanishing(r, 0.0, penalty.radius)]):
+        return point, proof
+    lowest, highest = problem.ranges
+    slack = (highest - lowest) * np.sqrt(0.5 * max(proof.gap, 0.0))
+    zero = penalty.norm.vanishing(r, slack, penalty.radius)
+    exact = descent.at(np.where(zero, 0.0, point.delta))
+    again = _certify(problem, exact, penalty, subset, tol, descent.decrement)
+    return (exact, again) if again.proves(tol) else (point, proof)
 
 
 def _covariance(point: _Point) -> Array:
