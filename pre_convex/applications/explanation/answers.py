@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import as_scalar, column_names
+from ...arrays import as_scalar
 from ...entropy import Array, exp
 from ...errors import DataError
 from .black_box import BlackBox
@@ -56,11 +56,15 @@ def _proximity(z: Array, near: Neighbourhood, kernel_width: Any) -> Array | None
     width = as_scalar(kernel_width, "kernel_width")
     if width <= 0.0:
         raise DataError(f"kernel_width: {width:g} is not positive; None weights all points alike")
-    return np.asarray(-0.5 * np.square(distance(z, near.origin, near.unit) / width))
+    with np.errstate(over="ignore"):
+        log_weights = np.asarray(-0.5 * np.square(distance(z, near.origin, near.unit) / width))
+    if log_weights.max() == -np.inf:
+        raise DataError(f"kernel_width: {width:g} leaves no point any weight; take a wider kernel")
+    return log_weights
 
 
-def neighbourhood(perturbation: Any, x: Any, n: Any) -> tuple[Neighbourhood, int]:
-    """The neighbourhood that a caller asks for, and the number of points in it."""
+def neighbourhood(perturbation: Any, x: Any, n: Any) -> tuple[Neighbourhood, int, bool]:
+    """The neighbourhood that a caller asks for, the number of points in it, and whether these are given."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
         raise DataError(f"n: {n!r} is not a whole number of at least 2")
     if perturbation is None:
@@ -72,12 +76,17 @@ def neighbourhood(perturbation: Any, x: Any, n: Any) -> tuple[Neighbourhood, int
         from .words import Words
 
         perturbation = Words()
+    if isinstance(perturbation, type):
+        raise DataError(f"perturbation: {perturbation.__name__} is a class; write {perturbation.__name__}(...)")
+    recipe: Perturbation
     if hasattr(perturbation, "around"):
-        recipe: Perturbation = perturbation
-    elif column_names(perturbation) is not None or np.ndim(perturbation) == 2:
-        recipe, n = Points(perturbation), len(perturbation)
+        recipe = perturbation
+    elif np.ndim(perturbation) == 2:
+        recipe = Points(perturbation)
     elif np.ndim(perturbation) == 0:
         recipe = Box(perturbation)
     else:
         raise DataError("perturbation: is neither a perturbation, a half-width nor rows of points")
-    return recipe.around(x), int(n)
+    given = isinstance(recipe, Points)
+    near = recipe.around(x)
+    return near, len(recipe.rows) if isinstance(recipe, Points) else int(n), given

@@ -13,8 +13,8 @@ from .perturbations import Neighbourhood
 
 __all__ = ["BlackBox"]
 
-#: by how much probabilities may leave [0, 1] or miss the sum of one: single precision, and a little more
-ROUND_OFF = 1e-4
+#: by how much probabilities may leave [0, 1], and miss the sum of one at most: single precision, and a little more
+ROUND_OFF, MISSED = 1e-4, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,8 @@ class BlackBox:
             raise DataError(
                 f"predict_proba: {type(self.classifier).__name__} is no function and has no method predict_proba"
             )
+        if self.classes is not None and len(self.classes) < 2:
+            raise DataError(f"predict_proba: knows one class only, {self.classes}; there is nothing to tell apart")
 
     @property
     def _function(self) -> Any:
@@ -74,7 +76,7 @@ class BlackBox:
         if P.shape[1] == 1:
             P = np.concatenate([1.0 - P, P], axis=1)
         off = np.abs(P.sum(axis=1) - 1.0).max()
-        if P.min() < -ROUND_OFF or P.max() > 1.0 + ROUND_OFF or off > ROUND_OFF * P.shape[1]:
+        if P.min() < -ROUND_OFF or P.max() > 1.0 + ROUND_OFF or off > min(ROUND_OFF * P.shape[1], MISSED):
             raise DataError(
                 "predict_proba: its answers are not probabilities that sum to one; turn scores into probabilities first"
             )
@@ -88,7 +90,7 @@ class BlackBox:
         if label is None:
             index = int(np.argmax(P[0]))
         elif classes is not None:
-            if label not in classes:
+            if np.ndim(label) or label not in classes:
                 raise DataError(f"label: {label!r} is not among the classes {', '.join(map(repr, classes))}")
             index = classes.index(label)
         else:

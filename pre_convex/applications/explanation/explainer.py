@@ -61,7 +61,7 @@ def explain(
         How points around x are made: ``Box``, ``Gaussian``, ``OnOff``, ``Tabular``, ``Words`` or ``SuperPixels``. A
         number is the half-width of a box. Rows are the points themselves, all of which are used.
     n : int
-        Number of points.
+        Number of points; those that are given are all used.
     label : object, optional
         The class to explain, against all others; the likeliest at x when left out. Without ``classes_`` it is the
         index of a column.
@@ -77,7 +77,7 @@ def explain(
         part in the choice, the intervals are valid for the classifier that uses these features only.
     n_test : int
         New points on which fidelity is measured; 0 measures it on the points of the fit.
-    kind : {"hc3", "centred", "paper"}
+    kind : {"hc3", "centred"}
         Formula of the standard errors.
     floor : float
         Smallest probability; what a black box rules out is given this much.
@@ -155,10 +155,11 @@ def _explanations(
         raise DataError(f"random_state: {random_state!r} is not a whole number of at least 0")
     if isinstance(n_test, bool) or not isinstance(n_test, (int, np.integer)) or n_test < 0:
         raise DataError(f"n_test: {n_test!r} is not a whole number of at least 0")
+    if terms["kind"] not in ("hc3", "centred"):
+        raise DataError(f"kind: {terms['kind']!r} is not known; use 'hc3' or 'centred'")
     terms["floor"] = chance(terms["floor"], "floor")
     box = BlackBox(predict_proba)
-    near, n = neighbourhood(perturbation, x, n)
-    given = isinstance(perturbation, Points) or not (hasattr(perturbation, "around") or np.ndim(perturbation) < 2)
+    near, n, given = neighbourhood(perturbation, x, n)
     if given and refit:
         raise DataError("refit: needs new points; points that are given cannot be drawn again")
     if refit and radius == 0.0:

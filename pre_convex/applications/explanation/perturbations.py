@@ -2,7 +2,8 @@
 
 A perturbation is a recipe with ``around(x)``, which gives a :class:`Neighbourhood`: named features z in which x itself
 is ``origin``, random rows of them, and the inputs that the black box is asked about. Perturbations are bounded by
-default: the ratio of the two classes is then bounded too, and intervals keep their coverage.
+default: the ratio of the two classes is then bounded too, and intervals keep their coverage as long as every feature
+varies often enough.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...arrays import as_matrix, as_scalar, as_vector, column_names, frozen
+from ...arrays import as_matrix, as_scalar, as_vector, frozen
 from ...entropy import Array
 from ...errors import DataError
 from ...tables import as_frame
+from .row import Row, labels_of, read_row
 
 __all__ = [
     "Box",
@@ -29,6 +31,7 @@ __all__ = [
     "Points",
     "chance",
     "distance",
+    "on_off_rows",
 ]
 
 
@@ -81,6 +84,16 @@ def chance(value: Any, name: str) -> float:
     return number
 
 
+def on_off_rows(rows: Any, count: int, things: str) -> Array:
+    """Rows of ones and zeros, one column for each thing that is on or off; one such row counts as a table of it."""
+    z = as_vector(rows, "z")[None, :] if np.ndim(rows) == 1 else as_matrix(rows, "z")
+    if z.shape[1] != count:
+        raise DataError(f"z: has {z.shape[1]} columns for {count} {things}")
+    if not np.isin(z, (0.0, 1.0)).all():
+        raise DataError(f"z: {things} are on (1) or off (0), and there are other values; give rows of ones and zeros")
+    return z
+
+
 @dataclass(frozen=True, eq=False)
 class Uniform:
     """Uniform on centre ± step."""
@@ -124,10 +137,8 @@ class Given:
     rows: Array
 
     def __call__(self, n: int, rng: np.random.Generator) -> Array:
-        """The first n of them."""
-        if n > len(self.rows):
-            raise DataError(f"perturbation: {n} points are asked for and {len(self.rows)} are given")
-        return self.rows[:n]
+        """All of them."""
+        return self.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +154,9 @@ class Numeric:
     switch : (ndarray, ndarray), optional
         Values of columns that are on and off, where z says which; without it z are the values themselves.
     backend : {"pandas", "polars", None}
-        The frame that the black box reads, with the columns ``names``; ``None`` for an array.
+        The frame that the black box reads; ``None`` for an array.
+    labels : tuple
+        Labels of the columns of that frame, which need not be texts.
     """
 
     names: tuple[str, ...]
@@ -152,6 +165,7 @@ class Numeric:
     law: Callable[[int, np.random.Generator], Array]
     switch: tuple[Array, Array] | None = None
     backend: str | None = None
+    labels: tuple[Any, ...] = ()
     at_once: int = 100_000
 
     def __post_init__(self) -> None:
@@ -163,61 +177,27 @@ class Numeric:
         return self.law(n, rng)
 
     def inputs(self, z: Array, rng: np.random.Generator) -> Any:
-        """The points as an array, or as a frame if x was one."""
-        points = z if self.switch is None else np.where(z > 0.5, *self.switch)
-        return points if self.backend is None else as_frame(dict(zip(self.names, points.T, strict=True)), self.backend)
+        """The points as an array, or as a frame if x was one; a copy, in which a black box may write."""
+        points = np.array(z) if self.switch is None else np.where(z > 0.5, *self.switch)
+        return points if self.backend is None else as_frame(dict(zip(self.labels, points.T, strict=True)), self.backend)
 
     def encode(self, rows: Any) -> Array:
-        """Rows of features as a matrix; the columns of a frame are found by name."""
-        columns = column_names(rows)
-        z = as_matrix(rows, "z") if np.ndim(rows) > 1 or columns else as_vector(rows, "z")[None, :]
-        if columns is not None and set(columns) >= set(self.names):
+        """Rows of features as a matrix, or one of them; columns with names are found by name."""
+        z = as_vector(np.asarray(rows), "z")[None, :] if np.ndim(rows) == 1 else as_matrix(rows, "z")
+        columns = [str(label) for label in labels_of(rows) or ()]
+        if columns and set(columns) >= set(self.names):
             z = z[:, [columns.index(name) for name in self.names]]
+        elif columns and self.backend is not None:
+            raise DataError(f"z: lacks the column {next(name for name in self.names if name not in columns)!r}")
+        if self.switch is not None:
+            return on_off_rows(z, len(self.names), "columns")
         if z.shape[1] != len(self.names):
             raise DataError(f"z: has {z.shape[1]} columns for {len(self.names)} features")
         return z
 
 
-@dataclass(frozen=True, eq=False)
-class Row:
-    """A point as its caller gave it: values, names of columns, and the kind of frame it came from."""
-
-    values: Array
-    names: tuple[str, ...]
-    backend: str | None
-
-
-def frame_kind(x: Any) -> str | None:
-    """``"pandas"`` or ``"polars"`` for their frames and series, ``None`` for anything else."""
-    root = type(x).__module__.split(".")[0]
-    return root if root in ("pandas", "polars") else None
-
-
-def read_row(x: Any, data: Any = None) -> Row:
-    """One point with numeric columns: an array, a series, or a frame of one row; names may come from the data."""
-    backend = frame_kind(x) if frame_kind(x) is not None else frame_kind(data)
-    names = column_names(x)
-    if names is not None:
-        rows = as_matrix(x, "x")
-        if len(rows) != 1:
-            raise DataError(f"x: has {len(rows)} rows; one point is explained at a time")
-        values = rows[0]
-    else:
-        if np.ndim(x) == 2 and np.shape(x)[0] == 1:
-            x = np.asarray(x)[0]
-        values = as_vector(x, "x")
-        names = tuple(str(c) for c in x.index) if hasattr(x, "index") and hasattr(x, "to_frame") else None
-    names = names or column_names(data) or tuple(f"x{i}" for i in range(values.size))
-    if len(names) != values.size:
-        raise DataError(f"x: has {values.size} entries, the data has {len(names)} columns")
-    return Row(values, names, backend)
-
-
-def spreads(data: Any, row: Row) -> Array:
-    """Standard deviation of every column of the data; one where a column is constant."""
-    rows = as_matrix(data, "data")
-    if rows.shape[1] != row.values.size:
-        raise DataError(f"data: has {rows.shape[1]} columns, x has {row.values.size}")
+def spread_of(rows: Array) -> Array:
+    """Standard deviation of every column; one where a column is constant."""
     spread = rows.std(axis=0)
     return np.asarray(np.where(spread > 0.0, spread, 1.0))
 
@@ -230,8 +210,13 @@ def _steps(scale: Any, data: Any, row: Row, name: str) -> Array:
     step = as_vector(given, name, row.values.size) if np.ndim(given) else np.asarray(as_scalar(given, name))
     if np.any(step <= 0.0):
         raise DataError(f"{name}: {given} is not positive")
-    unit = 1.0 if data is None else spreads(data, row)
+    unit = 1.0 if data is None else spread_of(row.match(data, "data"))
     return np.asarray(np.broadcast_to(step * unit, row.values.shape))
+
+
+def _numeric(row: Row, unit: Array, law: Callable[[int, np.random.Generator], Array]) -> Numeric:
+    """Neighbourhood whose features are the columns themselves."""
+    return Numeric(row.names, row.values, unit, law, backend=row.backend, labels=row.labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +245,7 @@ class Box:
         """The neighbourhood of x."""
         row = read_row(x, self.data)
         step = _steps(self.half_width, self.data, row, "half_width")
-        return Numeric(row.names, row.values, step, Uniform(row.values, step), backend=row.backend)
+        return _numeric(row, step, Uniform(row.values, step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +266,7 @@ class Gaussian:
         """The neighbourhood of x."""
         row = read_row(x, self.data)
         step = _steps(self.scale, self.data, row, "scale")
-        return Numeric(row.names, row.values, step, Normal(row.values, step), backend=row.backend)
+        return _numeric(row, step, Normal(row.values, step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +278,7 @@ class OnOff:
     off : float or array of shape (d,)
         What stands for a column that is off.
     keep : float
-        Probability that a column is kept.
+        Probability that a column is kept; near ½, or every column needs some dozens of points that have it off.
 
     Examples
     --------
@@ -311,7 +296,7 @@ class OnOff:
         d = row.values.size
         off = as_vector(self.off, "off", d) if np.ndim(self.off) else np.full(d, as_scalar(self.off, "off"))
         coins, ones = Coins(d, chance(self.keep, "keep")), np.ones(d)
-        return Numeric(row.names, ones, ones, coins, (row.values, off), row.backend)
+        return Numeric(row.names, ones, ones, coins, (row.values, off), row.backend, row.labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,5 +313,5 @@ class Points:
     def around(self, x: Any) -> Numeric:
         """The neighbourhood of x, whatever its distance to the points."""
         row = read_row(x, self.rows)
-        law = Given(as_matrix(self.rows, "perturbation"))
-        return Numeric(row.names, row.values, spreads(self.rows, row), law, backend=row.backend)
+        rows = row.match(self.rows, "perturbation")
+        return _numeric(row, spread_of(rows), Given(rows))

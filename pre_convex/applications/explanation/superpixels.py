@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...arrays import as_matrix, frozen
+from ...arrays import frozen
 from ...entropy import Array, Index
 from ...errors import DataError
-from .perturbations import Coins, chance
+from .perturbations import Coins, chance, on_off_rows
 
 __all__ = ["ImageNeighbourhood", "SuperPixels", "grid_labels"]
 
@@ -76,10 +77,7 @@ class ImageNeighbourhood:
 
     def encode(self, rows: Any) -> Array:
         """Rows of ones and zeros, one column for each super-pixel."""
-        z = as_matrix(rows, "z")
-        if z.shape[1] != len(self.names):
-            raise DataError(f"z: has {z.shape[1]} columns for {len(self.names)} super-pixels")
-        return z
+        return on_off_rows(rows, len(self.names), "super-pixels")
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +130,7 @@ class SuperPixels:
             values, inverse = np.unique(given, return_inverse=True)
             return tuple(f"segment {value}" for value in values.tolist()), inverse.reshape(height, width)
         try:
-            rows, columns = (int(part) for part in self.grid)
+            rows, columns = (operator.index(part) for part in self.grid)
         except (TypeError, ValueError):
             raise DataError(f"grid: {self.grid!r} is not a pair of whole numbers") from None
         if not (1 <= rows <= height and 1 <= columns <= width):
@@ -145,8 +143,17 @@ class SuperPixels:
             if self.fill != "mean":
                 raise DataError(f"fill: {self.fill!r} is not known; use a number, 'mean' or an image")
             means = np.array([image[labels == i].mean(axis=0) for i in range(labels.max() + 1)])
-            return means[labels].astype(image.dtype)
+            return (means if image.dtype.kind == "f" else np.rint(means))[labels].astype(image.dtype)
+        given = np.asarray(self.fill)
+        if given.dtype.kind not in "fiub":
+            raise DataError(f"fill: holds no numbers but {given.dtype}; use a number, 'mean' or an image")
+        if not np.isfinite(given).all():
+            raise DataError("fill: has values that are not finite")
+        with np.errstate(all="ignore"):  # what does not fit is looked for next
+            filling = given.astype(image.dtype)
+        if not (np.isfinite(filling).all() if image.dtype.kind == "f" else np.array_equal(filling, given)):
+            raise DataError(f"fill: has values that the image's type {image.dtype} cannot hold")
         try:
-            return np.broadcast_to(np.asarray(self.fill, dtype=image.dtype), image.shape)
-        except (TypeError, ValueError):
-            raise DataError(f"fill: does not fit an image of shape {image.shape}") from None
+            return np.broadcast_to(filling, image.shape)
+        except ValueError:
+            raise DataError(f"fill: shape {given.shape} does not fit an image of shape {image.shape}") from None

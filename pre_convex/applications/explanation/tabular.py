@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from ...arrays import as_matrix, as_scalar, frozen
 from ...entropy import Array
 from ...errors import DataError
 from ...tables import as_frame
-from .perturbations import chance, frame_kind
+from .perturbations import chance
+from .row import frame_kind, labels_of
 
 __all__ = ["Column", "TableNeighbourhood", "Tabular"]
 
@@ -57,9 +58,12 @@ class Column:
         """Feature of given values: the number, or 1 for the category of x and 0 for any other."""
         if self.numeric:
             try:
-                return np.asarray(values, dtype=float)
+                numbers = np.asarray(values, dtype=float)
             except (TypeError, ValueError):
-                raise DataError(f"z: column {self.name!r} holds values that are not numbers") from None
+                numbers = np.array([np.nan])
+            if not np.isfinite(numbers).all():
+                raise DataError(f"z: column {self.name!r} holds values that are not finite numbers")
+            return numbers
         return np.array([float(_same(v, self.value)) for v in values])
 
 
@@ -71,13 +75,16 @@ class TableNeighbourhood:
     ----------
     columns : tuple of Column
     keep : float
-    types : mapping or dtype
+    types : tuple of dtypes, or dtype
         Types of the columns of the frame that the black box reads, or the type of an array.
+    labels : tuple
+        Labels of the columns of that frame, which need not be texts.
     """
 
     columns: tuple[Column, ...]
     keep: float
     types: Any
+    labels: tuple[Any, ...]
     at_once: int = 100_000
 
     @property
@@ -120,23 +127,29 @@ class TableNeighbourhood:
                     drawn = rng.choice(len(column.others), off.size, p=column.shares)
                     values[off] = [column.others[j] for j in drawn]
                 data[column.name] = values
-        if not isinstance(self.types, dict):
+        if not isinstance(self.types, tuple):
             return np.column_stack(list(data.values())).astype(self.types)
-        return as_frame(data, "pandas").astype(self.types)
+        frame = as_frame(data, "pandas").astype(dict(zip(data, self.types, strict=True)))
+        return frame.set_axis(list(self.labels), axis=1)
 
     def encode(self, rows: Any) -> Array:
-        """Features of rows of the table; for a table of frames, also rows of features."""
+        """Features of rows of the table, or of one; for a table of frames, numbers without names are features."""
         if hasattr(rows, "columns"):
-            missing = [c.name for c in self.columns if c.name not in rows.columns]
+            names = [str(label) for label in rows.columns]
+            missing = [c.name for c in self.columns if c.name not in names]
             if missing:
                 raise DataError(f"z: lacks the columns {', '.join(missing)}")
-            return np.column_stack([c.encode(rows[c.name]) for c in self.columns])
-        framed = isinstance(self.types, dict)
-        values = as_matrix(rows, "z") if framed else np.asarray(rows)
+            return np.column_stack([c.encode(rows[rows.columns[names.index(c.name)]]) for c in self.columns])
+        if isinstance(rows, Mapping) or labels_of(rows) is not None:
+            row = _row(rows, [c.name for c in self.columns], "z")
+            return np.column_stack([c.encode([row[c.name]]) for c in self.columns])
+        framed = isinstance(self.types, tuple)
+        values = np.asarray(rows)
+        values = values[None, :] if values.ndim == 1 else values
         if values.ndim != 2 or values.shape[1] != len(self.columns):
             raise DataError(f"z: has shape {values.shape} for {len(self.columns)} columns")
         if framed:
-            return np.asarray(values)
+            return as_matrix(values, "z")
         return np.column_stack([c.encode(values[:, i]) for i, c in enumerate(self.columns)])
 
 
@@ -145,8 +158,8 @@ class Tabular:
     """Numeric columns from a box within the range of the data, categorical ones kept or exchanged.
 
     The feature of a categorical column is whether a row has the category of x: kept with a chance, otherwise another
-    category is drawn as often as the data has it. Numbers vary uniformly within some standard deviations of x, whole
-    numbers by whole numbers.
+    category is drawn as often as the data has it; missing values are never drawn. Numbers vary uniformly within some
+    standard deviations of x, whole numbers by whole numbers.
 
     Parameters
     ----------
@@ -158,7 +171,7 @@ class Tabular:
     half_width : float
         In standard deviations of a column.
     keep : float
-        Probability that a category is kept.
+        Probability that a category is kept; near ½, or every column needs some dozens of rows that exchange it.
 
     Examples
     --------
@@ -184,14 +197,12 @@ class Tabular:
             frame = frame.infer_objects()
         if len(frame) == 0 or frame.shape[1] == 0:
             raise DataError(f"data: is empty, shape {frame.shape}")
+        labels = tuple(frame.columns)
         frame = frame.rename(columns=str)
         if frame.columns.has_duplicates:
             raise DataError(f"data: the column {frame.columns[frame.columns.duplicated()][0]!r} stands there twice")
-        row = _row(x, list(frame.columns))
-        names = {frame.columns[c] if isinstance(c, (int, np.integer)) else str(c) for c in self.categorical}
-        unknown = sorted(names - set(frame.columns))
-        if unknown:
-            raise DataError(f"categorical: {unknown[0]!r} is not a column of the data")
+        row = _row(x, list(frame.columns), "x")
+        names = self._categorical(list(frame.columns))
         width = as_scalar(self.half_width, "half_width")
         if width <= 0.0:
             raise DataError(f"half_width: {width:g} is not positive")
@@ -201,28 +212,73 @@ class Tabular:
             else _number(name, row[name], frame[name], width)
             for name in frame.columns
         ]
-        types = dict(frame.dtypes) if framed else np.asarray(self.data).dtype
-        return TableNeighbourhood(tuple(columns), chance(self.keep, "keep"), types)
+        types: Any = tuple(frame.dtypes)
+        if not framed:
+            types = np.asarray(self.data).dtype
+            types = np.dtype(str) if types.kind == "U" else types  # a text of x may be longer than those of the data
+        columns = [_in_type(column, types[i] if framed else types) for i, column in enumerate(columns)]
+        return TableNeighbourhood(tuple(columns), chance(self.keep, "keep"), types, labels)
+
+    def _categorical(self, columns: list[str]) -> set[str]:
+        """Names of the columns that are called categorical."""
+        if isinstance(self.categorical, str) or not np.iterable(self.categorical):
+            raise DataError(f"categorical: {self.categorical!r} is not a sequence of columns, such as [{columns[0]!r}]")
+        names = set()
+        for each in self.categorical:
+            whole = isinstance(each, (int, np.integer)) and not isinstance(each, bool)
+            if str(each) in columns:
+                names.add(str(each))
+            elif whole and -len(columns) <= each < len(columns):
+                names.add(columns[each])
+            else:
+                raise DataError(f"categorical: {each!r} is not a column of the data")
+        return names
 
 
-def _row(x: Any, names: list[str]) -> dict[str, Any]:
+def _row(x: Any, names: list[str], argument: str) -> dict[str, Any]:
     """Values of x by column: a mapping, a series, a frame of one row, or values in the order of the columns."""
     if hasattr(x, "columns") and hasattr(x, "iloc"):
         if len(x) != 1:
-            raise DataError(f"x: has {len(x)} rows; one point is explained at a time")
+            raise DataError(f"{argument}: has {len(x)} rows; one point is explained at a time")
         x = x.iloc[0]
-    if hasattr(x, "index") and hasattr(x, "to_dict"):
-        x = x.to_dict()
-    if isinstance(x, Mapping):
-        found = {str(key): value for key, value in x.items()}
+    labels = labels_of(x)
+    if isinstance(x, Mapping) or labels is not None:
+        pairs = list(x.items())
+        found = {str(key): value for key, value in pairs}
+        if len(found) < len(pairs):
+            raise DataError(f"{argument}: a column stands there twice among {', '.join(map(str, labels or x))}")
         missing = [name for name in names if name not in found]
         if missing:
-            raise DataError(f"x: lacks the columns {', '.join(missing)} of the data")
+            raise DataError(f"{argument}: lacks the columns {', '.join(missing)} of the data")
         return found
     values = list(np.asarray(x, dtype=object).ravel())
     if len(values) != len(names):
-        raise DataError(f"x: has {len(values)} entries, the data has {len(names)} columns")
+        raise DataError(f"{argument}: has {len(values)} entries, the data has {len(names)} columns")
     return dict(zip(names, values, strict=True))
+
+
+def _in_type(column: Column, kind: Any) -> Column:
+    """The column with x's value in its type, if that can hold it."""
+    inner = getattr(kind, "numpy_dtype", kind)
+    given = np.empty(1, dtype=object)
+    given[0] = value = column.value
+    try:
+        with np.errstate(all="ignore"):
+            if hasattr(kind, "categories"):  # pandas would turn an unknown one into a missing one
+                held = _missing(value) or value in kind.categories
+            elif column.numeric and inner.kind == "f":
+                held = bool(np.isfinite(given.astype(inner))[0])  # digits that a short type drops are no harm
+            else:
+                value = as_frame({"x": given}, "pandas")["x"].astype(kind).iloc[0]
+                held = _same(value, column.value)
+    except (TypeError, ValueError, OverflowError):
+        held = False
+    if not held:
+        raise DataError(
+            f"x: column {column.name!r} is {column.value!r}, which its type {kind} in the data cannot hold; change x, "
+            "or the type of the column"
+        )
+    return column if column.numeric else replace(column, value=value)
 
 
 def _holds_numbers(column: Any) -> bool:
@@ -244,7 +300,9 @@ def _number(name: str, value: Any, data: Any, width: float) -> Column:
     if known.size == 0:
         raise DataError(f"data: column {name!r} has no finite value")
     spread = float(known.std())
-    whole = data.dtype.kind in "iu" and here.is_integer()
+    whole = data.dtype.kind in "iu"
+    if whole and np.abs(known).max() > 2**53:
+        raise DataError(f"data: column {name!r} has numbers too large to be told apart; name it among the categorical")
     step = max(width * (spread or 1.0), 1.0 if whole else 0.0)
     low, high = max(here - step, min(known.min(), here)), min(here + step, max(known.max(), here))
     return Column(name, here, float(low), float(high), step, whole)
@@ -252,12 +310,24 @@ def _number(name: str, value: Any, data: Any, width: float) -> Column:
 
 def _category(name: str, value: Any, data: Any) -> Column:
     """A categorical column: the other categories of the data and their shares."""
-    counts = data.dropna().value_counts()
-    others = [category for category, count in counts.items() if count > 0 and not _same(category, value)]
-    shares = np.array([float(counts[category]) for category in others])
+    try:
+        counts = {each: count for each, count in data.dropna().value_counts().items() if count > 0}
+    except TypeError:
+        raise DataError(f"data: column {name!r} holds values that cannot be counted, such as lists") from None
+    others = [each for each in counts if not _same(each, value)]
+    shares = np.array([float(counts[each]) for each in others])
     return Column(name, value, others=others, shares=shares / shares.sum() if others else shares)
 
 
 def _same(a: Any, b: Any) -> bool:
     """Whether two categories are the same; missing ones are."""
-    return bool(a == b) or bool(a != a and b != b)
+    if _missing(a) or _missing(b):
+        return _missing(a) and _missing(b)
+    return bool(np.all(a == b))
+
+
+def _missing(value: Any) -> bool:
+    """Whether a category is one of the many ways to say that there is none."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import as_matrix, frozen
+from ...arrays import frozen
 from ...entropy import Array
 from ...errors import DataError
-from .perturbations import Coins, chance
+from .perturbations import Coins, chance, on_off_rows
 
 __all__ = ["TextNeighbourhood", "Words"]
 
@@ -65,10 +65,7 @@ class TextNeighbourhood:
                 raise DataError("z: a text does not say which place of a word is on; give rows of ones and zeros")
             found = [{match.group() for match in re.finditer(self.pattern, text)} for text in rows]
             return np.array([[float(word in words) for word in self.words] for words in found])
-        z = as_matrix(rows, "z")
-        if z.shape[1] != len(self.names):
-            raise DataError(f"z: has {z.shape[1]} columns for {len(self.names)} words")
-        return z
+        return on_off_rows(rows, len(self.names), "words")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +81,7 @@ class Words:
     together : bool
         Whether all places of a word are one feature; otherwise each is one, named with its number.
     keep : float
-        Probability that a word is kept.
+        Probability that a word is kept; near ½, or every word needs some dozens of texts without it.
 
     Examples
     --------
@@ -104,9 +101,11 @@ class Words:
         """The neighbourhood of a text."""
         if not isinstance(x, str):
             raise DataError(f"x: {type(x).__name__} is not a text")
+        if not isinstance(self.mask, str):
+            raise DataError(f"mask: {self.mask!r} is not a text")
         try:
             found = [match for match in re.finditer(self.pattern, x) if match.group()]
-        except re.error as error:
+        except (re.error, TypeError) as error:
             raise DataError(f"pattern: is not a regular expression ({error})") from error
         if not found:
             raise DataError("x: has no word; give a pattern that finds some")
