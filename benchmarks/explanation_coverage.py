@@ -2,7 +2,9 @@
 
 A black box in the plane whose log-odds no linear function equals is explained again and again from new points, drawn
 from a box or from a normal law with the same standard deviation. The truth is the local classifier of infinitely many
-points, by quadrature. ``--store`` writes ``results/explanation.csv`` and the table of ``docs/explanation.md``.
+points, by quadrature. Then five features that are on or off, kept more and more often; the truth is the local
+classifier of all 32 combinations. ``--store`` writes ``results/explanation*.csv`` and the tables of
+``docs/explanation.md``.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 from storing import quote, store
 
-from pre_convex.applications.explanation import Box, Gaussian, explain
+from pre_convex.applications.explanation import Box, Gaussian, OnOff, explain
 from pre_convex.applications.explanation.local_fit import LocalFit, fit_local
 from pre_convex.inference import Inference
 
@@ -95,6 +98,45 @@ def run(runs: int) -> list[dict[str, object]]:
     return rows
 
 
+def switched_box(x: np.ndarray) -> np.ndarray:
+    """Probability of the second class, for five features that are on or off."""
+    a, b, c, d, e = x.T
+    return 1.0 / (1.0 + np.exp(-(1.5 * a - b + 2.0 * a * b * c - 1.2 * a * d + 0.3 * e - 1.0)))
+
+
+def run_switches(runs: int) -> list[dict[str, object]]:
+    """Coverage and warnings for features that are on with some probability."""
+    rows: list[dict[str, object]] = []
+    z = np.array(list(product([0.0, 1.0], repeat=5)))
+    for keep, n in product((0.5, 0.8, 0.9, 0.95), (60, 300, 1000)):
+        weights = np.log(keep) * z.sum(axis=1) + np.log1p(-keep) * (1.0 - z).sum(axis=1)
+        plus = switched_box(z)
+        truth = fit_local(z - 1.0, plus, 1.0 - plus, tuple("abcde"), log_weights=weights, tol=1e-10)
+        covered, at_x, warned, refused = np.zeros(5), 0, 0, 0
+        for seed in range(runs):
+            found = explain(switched_box, np.ones(5), OnOff(keep=keep), n, label=1, n_test=0, random_state=seed)
+            warned += any("rarely off" in text for text in found.warnings)
+            refused += bool(found.refusal)
+            interval, here = found.conf_int(), found.decision_interval()
+            covered += (interval.lower <= truth.coef) & (truth.coef <= interval.upper)
+            at_x += bool(here.lower[0] <= truth.offset <= here.upper[0])
+        shown = max(runs - refused, 1)
+        shares = {"least covered": covered.min() / shown, "most covered": covered.max() / shown,
+                  "log-odds at x": at_x / shown, "warned": warned / runs, "refused": refused / runs}  # fmt: skip
+        rows.append({"keep": keep, "n": n, "runs": runs, **{key: f"{100.0 * v:.1f}" for key, v in shares.items()}})
+        print(f"on/off, keep {keep:g}, n = {n:,}:", *(f"{key} {100.0 * v:.1f} %" for key, v in shares.items()))
+    return rows
+
+
+def table_switches(rows: list[dict[str, object]]) -> list[str]:
+    """One line for each probability and number of points."""
+    keys = ["least covered", "most covered", "log-odds at x", "warned", "refused"]
+    lines = ["| keep | n | " + " | ".join(keys) + " |", "|---" * (2 + len(keys)) + "|"]
+    return lines + [
+        f"| {row['keep']:g} | {row['n']:,} | " + " | ".join(f"{row[key]} %" for key in keys) + " |" for row in rows
+    ]
+
+
 def table(rows: list[dict[str, object]]) -> list[str]:
     """One line for each scenario, then the range over all of a law."""
     keys = [f"{name}, {kind}" for kind in ("hc3", "centred") for name in NAMES] + ["log-odds at x"]
@@ -117,11 +159,13 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--store", action="store_true", help="write the results file and the table that quotes it")
     arguments = parser.parse_args()
-    rows = run(arguments.runs)
+    rows, switches = run(arguments.runs), run_switches(arguments.runs)
     if arguments.store:
-        path = store("explanation", rows, ("pre_convex", "numpy", "scipy"))
+        versions = ("pre_convex", "numpy", "scipy")
+        paths = [store("explanation", rows, versions), store("explanation-on-off", switches, versions)]
         quote("docs/explanation.md", "coverage", table(rows))
-        print(f"written: {path.name} and the table of docs/explanation.md")
+        quote("docs/explanation.md", "on-off", table_switches(switches))
+        print(f"written: {' and '.join(path.name for path in paths)} and the tables of docs/explanation.md")
 
 
 if __name__ == "__main__":

@@ -103,6 +103,17 @@ def test_a_narrow_kernel_finds_the_gradient():
     assert np.linalg.norm(narrow - gradient) < 0.1 < np.linalg.norm(wide - gradient)
 
 
+@pytest.mark.parametrize("width", [1e-3, 0.02])
+def test_a_kernel_that_leaves_a_few_points_is_told(width):
+    found = explain(bent, [0.1, 0.0], 1.0, 400, kernel_width=width)
+    assert "different points with weight cannot show the noise of 2 coefficients" in found.refusal
+    assert np.isnan(found.std_error).all()
+    assert any(text.startswith("the kernel leaves") and "a wider one" in text for text in found.warnings)
+    assert not any("smaller neighbourhood" in text for text in found.warnings)
+    assert f"ESS {found.fidelity.ess:.0f}" in str(found.fidelity)
+    assert found.fidelity.ess < 10.0
+
+
 def test_a_wide_kernel_changes_nothing():
     same, wide = (explain(bent, [0.1, 0.0], 1.0, 200, kernel_width=h).coef for h in (None, 1e6))
     np.testing.assert_allclose(same, wide, rtol=1e-9)
@@ -219,6 +230,11 @@ def test_labels_are_those_of_the_classifier():
         assert set(explain_all(classifier, [1.0, 0.0], 0.5, 200)) == {"no", "yes"}
     with pytest.raises(pre.DataError, match=r"^label: 'maybe' is not among the classes 'no', 'yes'"):
         explain(model, [1.0, 0.0], 0.5, label="maybe")
+    with pytest.raises(pre.DataError, match=r"^label: \['no'\] is not among the classes"):
+        explain(model, [1.0, 0.0], 0.5, label=["no"])
+    model.classes_ = np.array(["yes"])
+    with pytest.raises(pre.DataError, match=r"^predict_proba: knows one class only"):
+        explain(model, [1.0, 0.0], 0.5)
 
 
 @pytest.mark.parametrize(
@@ -274,6 +290,42 @@ def test_a_radius_that_leaves_nothing():
     found = explain(few_matter, np.zeros(12), 1.0, 600, radius=10.0, norm=np.inf, refit=True)
     assert not found.coef.any()
     assert any("no feature to refit" in text for text in found.warnings)
+    assert found.refusal == "the radius 10 leaves no feature to refit"
+
+
+@pytest.mark.parametrize("radius", ["auto", 0.05])
+@pytest.mark.parametrize("n", [13, 25, 60])
+def test_few_points_give_exact_zeros_too(n, radius):
+    slopes = np.zeros(40)
+    slopes[:3] = [2.0, -1.5, 1.0]
+    found = explain(
+        lambda z: probability_of(z @ slopes), np.zeros(40), 1.0, n, label=1, radius=radius, norm=np.inf, refit=n > 13
+    )
+    chosen = np.flatnonzero(found.coef)
+    assert len(chosen) <= 6
+    assert np.abs(found.effect[chosen]).min(initial=1.0) > 1e-3
+
+
+def test_a_refit_with_too_few_points_has_no_intervals():
+    slopes = np.random.default_rng(0).normal(size=40)
+    found = explain(
+        lambda z: probability_of(z @ slopes + 0.5 * z[:, 0] * z[:, 1]), np.zeros(40), 1.0, 25,
+        label=1, radius=1e-3, norm=np.inf, refit=True,
+    )  # fmt: skip
+    assert np.sum(found.coef != 0.0) >= 24
+    assert found.refusal.startswith("25 different points with weight cannot show the noise")
+    assert np.isnan(found.std_error).all()
+    assert np.isnan(found.decision_interval().std_error).all()
+
+
+def test_a_large_radius_is_named_and_not_the_black_box():
+    found = explain(few_matter, np.zeros(12), 1.0, 600, radius=1.0)
+    assert any(text.startswith("R2 is ") and "the radius 1 shrinks" in text for text in found.warnings)
+    assert not any("far from linear" in text for text in found.warnings)
+    off = explain(
+        lambda z: probability_of(8.0 * z[:, 0]), [0.6], np.linspace(-1.0, 1.0, 50)[:, None], label=1, radius=1.0
+    )
+    assert any(text.startswith("at x itself") and "the radius 1 shrinks" in text for text in off.warnings)
 
 
 # --- odd black boxes ---
@@ -327,6 +379,55 @@ def test_a_feature_that_never_changes_is_named():
     assert any(text.startswith("b: never changes") for text in found.warnings)
 
 
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("constant", [1.0, "u"])
+def test_a_constant_column_of_a_table_is_named(constant, place):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 4)), columns=list("abcd"))
+    frame.insert(place, "still", constant)
+    for near in (Tabular(frame), frame) if constant == 1.0 else (Tabular(frame),):
+        found = explain(lambda z: probability_of(z["a"].to_numpy() - z["b"].to_numpy()), frame.iloc[0], near, label=1)
+        slope = {"a": 1.0, "b": -1.0}
+        np.testing.assert_allclose(found.coef, [slope.get(name, 0.0) for name in found.names], atol=1e-6)
+        assert np.isnan(found.std_error[place])
+        assert any(text.startswith("still") and "never changes" in text for text in found.warnings)
+
+
+def test_words_that_are_never_off_are_named():
+    found = [
+        explain(lambda z: probability_of(np.array([len(t) / 10.0 for t in z]) - 1.0), "one two three four five six",
+                Words(keep=0.95), 40, label=1, n_test=0, random_state=seed)
+        for seed in range(20)
+    ]  # fmt: skip
+    still = [np.ptp(one.points, axis=0) == 0.0 for one in found]
+    assert any(each.any() for each in still)
+    for one, never in zip(found, still, strict=True):
+        assert one.fit.solution.status.ok
+        assert any("never changes" in text for text in one.warnings) == never.any()
+
+
+@pytest.mark.parametrize(
+    ("keep", "n", "told"), [(0.5, 300, False), (0.8, 1000, False), (0.95, 300, True), (0.05, 300, True)]
+)
+def test_features_that_are_rarely_off_or_on_are_told(keep, n, told):
+    near = Tabular(pd.DataFrame({"u": list("ab") * 10, "v": list("ccdd") * 5}), keep=keep)
+    black_box = lambda z: probability_of((z["u"] == "a").to_numpy() * (1.0 + (z["v"] == "c").to_numpy()) - 0.5)  # noqa: E731
+    found = explain(black_box, ["a", "c"], near, n, label=1)
+    assert any(text.startswith("u = a, v = c: rarely off, or rarely on") for text in found.warnings) == told
+    weighted = explain(black_box, ["a", "c"], near, n, label=1, kernel_width=0.3)  # what is far counts for little
+    assert any("rarely off" in text for text in weighted.warnings) or not told
+
+
+def test_no_more_different_points_than_coefficients_have_no_intervals():
+    rows = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 20, axis=0)
+    found = explain(lambda z: probability_of(z[:, 0] + z[:, 1] ** 2 - 0.3), [0.0, 0.0], rows)
+    assert found.refusal.startswith("3 different points with weight cannot show the noise of 2 coefficients")
+    assert np.isnan(found.std_error).all()
+    # one feature that is on or off has two points, and no others: the fit is exact
+    one = explain(lambda z: probability_of(z[:, 0] - 0.3), [1.0], OnOff(), 50, label=1)
+    assert not one.refusal
+    np.testing.assert_allclose(one.coef, 1.0, atol=1e-6)
+
+
 def test_features_that_change_together_are_told():
     z = np.random.default_rng(0).normal(size=(60, 1))
     found = explain(lambda z: probability_of(z[:, 0]), [0.0, 0.0], np.concatenate([z, 2 * z], axis=1))
@@ -343,8 +444,8 @@ def test_a_black_box_that_is_far_from_linear_is_told():
 
 def test_given_points_are_all_used():
     rows = np.random.default_rng(0).normal(size=(70, 3))
-    for perturbation in (rows, Points(rows)):
-        found = explain(linear, X, perturbation, 70, label=1)
+    for perturbation, n in ((rows, 1000), (Points(rows), 1000), (Points(rows), 20)):
+        found = explain(linear, X, perturbation, n, label=1)
         np.testing.assert_array_equal(found.points, rows)
         assert not found.fidelity.held_out
         np.testing.assert_allclose(found.coef, SLOPES, atol=1e-5)
@@ -367,6 +468,59 @@ def test_frames_go_in_and_come_out():
     np.testing.assert_allclose(seen[0].to_numpy()[0], x.to_numpy())
     turned = pd.DataFrame([x])[["w", "u", "v"]]
     np.testing.assert_allclose(found.decision_function(turned), found.decision_function(X))
+
+
+@pytest.mark.parametrize("library", [pd, pytest.importorskip("polars")])
+def test_columns_are_matched_by_name(library):
+    rng = np.random.default_rng(0)
+    data = library.DataFrame({"a": rng.normal(size=100), "b": 1000.0 * rng.normal(size=100)})
+
+    def classifier(z):
+        return probability_of(z["a"].to_numpy() + z["b"].to_numpy() / 1000.0)
+
+    x = data[["b", "a"]][:1]
+    for perturbation in (Box(data=data), data, Points(data)):
+        found = explain(classifier, x, perturbation, label=1)
+        assert found.names == ("b", "a")
+        np.testing.assert_allclose(found.coef, [1e-3, 1.0], rtol=1e-4)
+        np.testing.assert_allclose(found.unit, data[["b", "a"]].to_numpy().std(axis=0))
+        np.testing.assert_allclose(found.decision_function(data), found.decision_function(data[["b", "a"]]))
+        with pytest.raises(pre.DataError, match=r"^z: lacks the column 'a'"):
+            found.decision_function(data[["b"]])
+    other = library.DataFrame({"a": [1.0, 2.0], "c": [1.0, 2.0]})
+    with pytest.raises(pre.DataError, match=r"^data: lacks the column 'b' of x"):
+        explain(classifier, x, Box(data=other))
+    with pytest.raises(pre.DataError, match=r"^perturbation: lacks the column 'b' of x"):
+        explain(classifier, x, other)
+
+
+def test_a_series_is_matched_by_name():
+    found = explain(lambda z: linear(z.to_numpy()), pd.Series(X, list("uvw")), 0.5, 100, label=1)
+    row = pd.Series(X[::-1], list("wvu"))
+    np.testing.assert_allclose(found.decision_function(row), found.decision_function(X))
+    mixed = pd.Series({"u": 0.3, "v": -0.2, "w": True}, dtype=object)
+    np.testing.assert_allclose(
+        explain(lambda z: linear(z.to_numpy()), mixed, 0.5, 100, label=1).coef, SLOPES, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("recipe", [lambda data: Box(data=data), lambda data: data, Tabular])
+def test_labels_of_columns_need_not_be_texts(recipe):
+    data = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)))
+    found = explain(lambda z: probability_of(z[0].to_numpy() - z[1].to_numpy()), data.iloc[0], recipe(data), label=1)
+    assert found.names == ("0", "1")
+    np.testing.assert_allclose(found.decision_function(data), data[0] - data[1], atol=1e-5)
+
+
+def test_a_black_box_may_write_into_its_input():
+    def careless(z):
+        z += 1.0
+        return linear(z - 1.0)
+
+    for perturbation in (0.5, np.random.default_rng(0).normal(size=(50, 3))):
+        found = explain(careless, X, perturbation, 100, label=1)
+        np.testing.assert_allclose(found.coef, SLOPES, atol=1e-5)
+        assert found.intercept == pytest.approx(0.7, abs=1e-4)
 
 
 def test_boxes_are_bounded_and_take_their_size_from_the_data():
@@ -463,6 +617,68 @@ def test_arrays_of_objects():
     np.testing.assert_allclose(found.coef, [1.0, 1.0], atol=1e-5)
 
 
+def counted(z):
+    return probability_of(z["a"].to_numpy().astype(float) + z["b"].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("int64", 0.5), ("uint8", 300), ("uint8", -1), ("Int8", 200), ("Int64", 1.5), ("float32", 1e300), ("bool", 0.5),
+     ("boolean", 2), ("category", 7), ("int64", 1e300)],
+)  # fmt: skip
+def test_what_a_column_cannot_hold_is_refused(kind, value):
+    data = pd.DataFrame({"a": [0, 1, 1, 0], "b": [0.1, 0.2, 0.3, 0.4]}).astype({"a": kind})
+    with pytest.raises(pre.DataError, match=rf"^x: column 'a' is .*, which its type {kind} in the data cannot hold"):
+        explain(counted, {"a": value, "b": 0.2}, Tabular(data))
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint8", "Int8", "float32", "Float32", "bool", "boolean", "category"])
+def test_every_type_of_column_comes_back_as_it_was(kind):
+    data = pd.DataFrame({"a": [0, 1, 1, 0] * 5, "b": np.linspace(0.0, 1.0, 20)}).astype({"a": kind})
+    near = Tabular(data).around({"a": 1, "b": 0.1})
+    rng = np.random.default_rng(0)
+    itself = near.inputs(near.origin[None, :], rng)
+    assert dict(itself.dtypes) == dict(data.dtypes)
+    assert float(itself["a"][0]) == 1.0
+    z = near.draw(50, rng)
+    np.testing.assert_allclose(near.encode(near.inputs(z, rng)), z, atol=1e-6)
+
+
+def test_whole_numbers_of_an_array_and_an_x_between_them():
+    data = np.random.default_rng(0).integers(0, 5, (100, 2))
+    with pytest.raises(pre.DataError, match=r"^x: column 'x0' is 2.5, which its type int64"):
+        explain(lambda z: probability_of(z[:, 0] - z[:, 1]), [2.5, 2.5], Tabular(data))
+    with pytest.raises(pre.DataError, match=r"^x: column 'x1' is 2.5"):  # a category that the array would cut
+        explain(lambda z: probability_of(z[:, 0] - z[:, 1]), [2, 2.5], Tabular(data, categorical=[1]))
+
+
+def test_texts_in_an_array_are_not_cut():
+    data = np.array([["u", "v"], ["w", "v"], ["w", "z"]] * 10)
+    found = explain(lambda z: probability_of(2.0 * (z[:, 0] == "longer")), ["longer", "v"], Tabular(data), label=1)
+    np.testing.assert_allclose(found.coef, [2.0, 0.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("gone", [None, np.nan, pd.NA])
+def test_a_missing_category_is_a_category(gone):
+    data = pd.DataFrame({"c": ["u", "v", gone] * 10, "b": np.linspace(0.0, 1.0, 30)}, dtype=object).astype({"b": float})
+    found = explain(
+        lambda z: probability_of(2.0 * z["c"].isna().to_numpy()), {"c": gone, "b": 0.5}, Tabular(data), 300, label=1
+    )
+    np.testing.assert_allclose(found.coef, [2.0, 0.0], atol=1e-6)
+
+
+def test_one_row_is_a_table_of_one_row(bank):
+    frame, model = bank
+    found = explain(model, frame.iloc[0], Tabular(frame), 300, label="yes")
+    expected = found.decision_function(frame.iloc[[0]])
+    for row in (frame.iloc[0], frame.iloc[0][::-1], dict(frame.iloc[0]), found.origin, found.origin[None]):
+        np.testing.assert_allclose(found.decision_function(row), expected)
+    with pytest.raises(pre.DataError, match=r"^z: lacks the columns income"):
+        found.decision_function(frame.iloc[0].drop("income"))
+    with pytest.raises(pre.DataError, match=r"^z: column 'income' holds values that are not finite"):
+        found.decision_function({**frame.iloc[0], "income": np.nan})
+
+
 # --- texts and images ---
 
 
@@ -520,6 +736,41 @@ def test_colour_images_are_read_in_parts(monkeypatch):
     assert set(sizes) == {(1, 4, 6, 3), (10, 4, 6, 3)}
     assert found.near.inputs(np.ones((1, 6)), None).dtype == np.uint8
     assert np.all(found.coef > 0.0)
+
+
+@pytest.mark.parametrize(
+    ("x", "perturbation", "things"),
+    [(np.array([5.0, 7.0]), OnOff(), "columns"), ("five seven", Words(), "words"),
+     (np.array([[5.0, 7.0]]), SuperPixels((1, 2)), "super-pixels")],
+)  # fmt: skip
+def test_features_are_on_or_off_and_nothing_else(x, perturbation, things):
+    found = explain(lambda z: np.linspace(0.2, 0.6, len(z)), x, perturbation, 50, label=1)
+    np.testing.assert_allclose(found.decision_function([1, 0]), found.coef[0] + found.intercept)
+    np.testing.assert_allclose(found.decision_function([[1, 1]]), found.decision_interval().estimate)
+    for wrong in ([5.0, 7.0], [[5.0, 7.0]], [[0.5, 1.0]]):
+        with pytest.raises(pre.DataError, match=rf"^z: {things} are on \(1\) or off \(0\)"):
+            found.decision_function(wrong)
+    with pytest.raises(pre.DataError, match=rf"^z: has 3 columns for 2 {things}"):
+        found.decision_function([1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "fill", "message"),
+    [("uint8", 0.5, "has values that the image's type uint8 cannot hold"), ("uint8", 300, "has values"),
+     ("uint8", -1, "has values"), ("uint8", np.full((4, 4), 127.6), "has values"), ("float32", 1e300, "has values"),
+     ("float64", np.nan, "has values that are not finite"), ("bool", 0.5, "has values"),
+     ("float64", np.ones(3), "shape"), ("float64", None, "holds no numbers")],
+)  # fmt: skip
+def test_a_filling_that_the_image_cannot_hold(kind, fill, message):
+    with pytest.raises(pre.DataError, match=f"^fill: {message}"):
+        SuperPixels((2, 2), fill=fill).around(np.ones((4, 4), dtype=kind))
+
+
+def test_the_mean_colour_of_whole_numbers_is_rounded():
+    pixels = np.array([[0, 3, 3, 3], [1, 0, 0, 0]], dtype=np.uint8)
+    recipe = SuperPixels((2, 1), fill="mean")
+    assert recipe.around(pixels).filling.tolist() == [[2] * 4, [0] * 4]
+    assert recipe.around(pixels > 0).filling.tolist() == [[True] * 4, [False] * 4]
 
 
 # --- what is shown ---
@@ -616,6 +867,28 @@ def test_super_pixels_are_coloured_by_their_effect():
         ("data: has 2 columns, x has 3", (linear, X, Box(data=np.eye(2)))),
         ("x: is empty", (linear, [], 0.5)),
         ("x: entry 1 is nan", (linear, [0.0, np.nan, 1.0], 0.5)),
+        ("x: has shape \\(8, 8\\); pass one row", (linear, np.eye(8), 0.5)),
+        ("x: is a text; leave the perturbation out", (linear, "a b", 0.5)),
+        ("x: holds rows of different lengths", (linear, [[1.0], [1.0, 2.0]], 0.5)),
+        ("x: the column 'a' stands there twice", (linear, pd.Series([1.0, 2.0], ["a", "a"]), 0.5)),
+        (
+            "x: a column stands there twice",
+            (linear, pd.Series(X, ["a", "a", "b"]), Tabular(pd.DataFrame({"a": [1.0]}))),
+        ),
+        ("perturbation: Box is a class", (linear, X, Box)),
+        ("pattern: is not a regular expression", (linear, "a b", Words(pattern=None))),
+        ("mask: None is not a text", (linear, "a b", Words(mask=None))),
+        ("grid: \\(3.7, 2\\) is not a pair of whole", (linear, np.eye(4), SuperPixels((3.7, 2)))),
+        ("categorical: 9 is not a column", (linear, X, Tabular(np.eye(3), categorical=[9]))),
+        ("categorical: True is not a column", (linear, X, Tabular(np.eye(3), categorical=[True, False, True]))),
+        ("categorical: 'x0' is not a sequence", (linear, X, Tabular(np.eye(3), categorical="x0"))),
+        ("categorical: None is not a sequence", (linear, X, Tabular(np.eye(3), categorical=None))),
+        (
+            "data: column 'a' holds values that cannot be counted",
+            (linear, {"a": 1}, Tabular(pd.DataFrame({"a": [[1]]}))),
+        ),
+        ("data: column 'a' has numbers too large", (linear, {"a": 1}, Tabular(pd.DataFrame({"a": [2**60, 1]})))),
+        ("predict_proba: its answers are not", (lambda z: np.full((len(z), 1000), 0.00105), X, 0.5)),
         ("x: has 2 rows", (linear, pd.DataFrame(np.eye(2)), 0.5)),
         ("x: ndarray is not a text", (linear, X, Words())),
         ("x: has no word", (linear, "...", None)),
@@ -644,6 +917,9 @@ def test_mistakes_are_named(message, arguments):
     ("message", "options"),
     [
         ("label: 7 is not a column", {"label": 7}),
+        ("label: array.* is not a column", {"label": np.array([0, 1])}),
+        ("kernel_width: 1e-200 leaves no point", {"kernel_width": 1e-200}),
+        ("kind: 'robust' is not known", {"kind": "robust", "radius": 0.1}),
         ("kernel_width: 0 is not positive", {"kernel_width": 0.0}),
         ("radius: 'best' is not known", {"radius": "best"}),
         ("radius: -1 is negative", {"radius": -1.0}),
@@ -682,9 +958,18 @@ def test_the_page_quotes_the_stored_coverage():
         cells = [row[key] for key in row if key.endswith(("hc3", "centred", "at x"))]
         line = f"| {row['points']} | {float(row['sd']):g} | {float(row['steepness']):g} | {int(row['n']):,} | "
         assert line + " | ".join(f"{cell} %" for cell in cells) + " |" in text
+    with (ROOT / "benchmarks" / "results" / "explanation-on-off.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 12
+    for row in rows:
+        cells = [row[key] for key in ("least covered", "most covered", "log-odds at x", "warned", "refused")]
+        line = f"| {float(row['keep']):g} | {int(row['n']):,} | "
+        assert line + " | ".join(f"{cell} %" for cell in cells) + " |" in text
+        if min(float(row["least covered"]), float(row["log-odds at x"])) < 90.0:  # no silence where intervals are short
+            assert float(row["warned"]) > 95.0
 
 
 def test_the_coverage_has_a_command_that_runs():
     command = [sys.executable, ROOT / "benchmarks" / "explanation_coverage.py", "--runs", "1"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert len(result.stdout.splitlines()) == 24
+    assert len(result.stdout.splitlines()) == 24 + 12

@@ -28,6 +28,8 @@ class Fidelity:
     n : int
     held_out : bool
         Whether the points had no part in the fit.
+    ess : float
+        Effective number of points, as weights leave it.
     """
 
     agreement: float
@@ -35,12 +37,14 @@ class Fidelity:
     auc: float
     n: int
     held_out: bool
+    ess: float
 
     def __str__(self) -> str:
         where = "new points" if self.held_out else "points of the fit"
         area = "" if np.isnan(self.auc) else f", AUC {self.auc:.3f}"
         fit = "" if np.isnan(self.r2) else f", R2 {self.r2:.3f}"
-        return f"agreement {self.agreement:.3f}{fit}{area} on {self.n} {where}"
+        few = f", ESS {self.ess:.0f}" if self.ess < 0.99 * self.n else ""
+        return f"agreement {self.agreement:.3f}{fit}{area} on {self.n} {where}{few}"
 
 
 def fidelity(answers: Array, local: Array, weights: Array, held_out: bool) -> Fidelity:
@@ -58,7 +62,8 @@ def fidelity(answers: Array, local: Array, weights: Array, held_out: bool) -> Fi
     total = float(w @ np.square(answers - mean))
     r2 = 1.0 - float(w @ np.square(answers - local)) / total if total > 1e-20 else float("nan")
     area = roc_area(truth, local, w)
-    return Fidelity(min(float(w @ (truth == (local > 0.5))), 1.0), r2, area, len(answers), held_out)
+    ess = 1.0 / float(w @ w)
+    return Fidelity(min(float(w @ (truth == (local > 0.5))), 1.0), r2, area, len(answers), held_out, ess)
 
 
 def roc_area(truth: Any, score: Array, weights: Array | None = None) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ...plots.explanation import Axes
 
 __all__ = ["Explanation", "make_explanation"]
+
+#: points at which two equally rare on/off features should be off together: with fewer, intervals lose their coverage
+TOGETHER = 10.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -232,6 +235,7 @@ def make_explanation(
             train, fit = again, fitted(again, chosen, radius=0.0).among(chosen)
         else:
             notes.append("the radius leaves no feature to refit; take a smaller one")
+            fit = replace(fit, refusal=f"the radius {fit.problem.radius:.3g} leaves no feature to refit")
     judged = train if test is None else test
     local = probability_of(fit.log_odds((judged.z - near.origin) / near.unit))
     agreement = fidelity(judged.sides(index)[0], local, judged.weights, test is not None)
@@ -260,7 +264,7 @@ def _warnings(
     notes = []
     still = [name for name, spread in zip(names, np.ptp(train.z, axis=0), strict=True) if spread == 0.0]
     if still:
-        notes.append(f"{', '.join(still[:5])}{', …' * (len(still) > 5)}: never changes, so that nothing is known of it")
+        notes.append(f"{_some(still)}: never changes, so that nothing is known of it")
     if np.all(plus > 0.5) or np.all(plus <= 0.5):
         side = "above" if plus[0] > 0.5 else "below"
         notes.append(
@@ -273,20 +277,44 @@ def _warnings(
             f"{resting:.0%} of the weight rests on points that the black box rules out (P below {options['floor']:g}): "
             "the coefficients depend on that floor; give another floor, or take a smaller neighbourhood"
         )
-    few = max(10.0, 2.0 * fit.problem.k)
-    if min(fit.ess) < few:
+    notes += _few_points(fit, names, train)
+    if fit.solution.free_directions > len(still):
+        notes.append("some features always change together; their coefficients share what belongs to all of them")
+    here, radius = float(probability_of(np.array([fit.offset]))[0]), fit.problem.radius
+    if abs(here - probability) > 0.2:
+        why = f"the radius {radius:.3g} shrinks much" if radius > 0.0 else "the neighbourhood is too wide to speak of x"
+        notes.append(f"at x itself the black box says P = {probability:.2f} and the local classifier {here:.2f}: {why}")
+    if agreement.r2 < 0.5 and radius > 0.0:
+        notes.append(f"R2 is {agreement.r2:.2f}: the radius {radius:.3g} shrinks much; take a smaller one")
+    elif agreement.r2 < 0.5 and agreement.ess >= 10.0:
+        notes.append(f"R2 is {agreement.r2:.2f}: the black box is far from linear here; take a smaller neighbourhood")
+    return notes
+
+
+def _some(names: list[str]) -> str:
+    """The first names of a list."""
+    return ", ".join(names[:5]) + ", …" * (len(names) > 5)
+
+
+def _few_points(fit: LocalFit, names: tuple[str, ...], train: Answers) -> list[str]:
+    """Whether too few points decide: by the kernel, by the classes, or because a feature is hardly ever off or on."""
+    notes, few = [], max(10.0, 2.0 * fit.problem.k)
+    w, on = train.weights, train.z == 1.0
+    near = float(w.sum()) ** 2 / float(w @ w)
+    if train.log_weights is not None and near < few:
+        notes.append(f"the kernel leaves {near:.0f} effective points; take a wider one, or more points")
+    elif min(fit.ess) < few:
         notes.append(
             f"ESS is {min(fit.ess):.0f}: few points decide, and intervals are too short; take more points, a smaller "
             "neighbourhood, or swap"
         )
-    if fit.solution.free_directions > len(still):
-        notes.append("some features always change together; their coefficients share what belongs to all of them")
-    here = float(probability_of(np.array([fit.offset]))[0])
-    if abs(here - probability) > 0.2:
+    switched = np.all(on | (train.z == 0.0), axis=0) & np.any(on != on[0], axis=0)
+    sides = [np.square(w @ side) / np.maximum(np.square(w) @ side, 1e-300) for side in (on, ~on)]
+    least = np.minimum(*sides)
+    rare = np.flatnonzero(switched & (np.square(least) < TOGETHER * near))
+    if rare.size:
         notes.append(
-            f"at x itself the black box says P = {probability:.2f} and the local classifier {here:.2f}: the "
-            "neighbourhood is too wide to speak of x"
+            f"{_some([names[i] for i in rare])}: rarely off, or rarely on ({least[rare].min():.0f} of {near:.0f} "
+            "points), and intervals may be too short; take more points, or keep features about half of the time"
         )
-    if agreement.r2 < 0.5:
-        notes.append(f"R2 is {agreement.r2:.2f}: the black box is far from linear here; take a smaller neighbourhood")
     return notes

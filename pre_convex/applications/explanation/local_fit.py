@@ -32,6 +32,8 @@ __all__ = ["LocalFit", "fit_local", "probability_of"]
 
 #: log-odds that vary by less are the same: what is left is round-off
 SAME = 1e-9
+#: logarithm of a weight that is nothing beside the largest
+LOG_NOTHING = -30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +144,8 @@ def fit_local(
         refusal = "the classifier is constant at these points, which have nothing to estimate noise from"
     elif problem.radius > 0.0:
         refusal = f"the radius {problem.radius:.3g} shrinks the coefficients by as much as their noise; try refit=True"
+    elif too_few := _too_few(u, log_weights):
+        refusal = too_few
     else:
         inverse = solve_psd(problem.hessian(delta), np.eye(problem.k))
         arithmetic = 2.0 * max(solution.gap, 0.0) * inverse  # ½ d'Hd ≤ gap: how far the solver may be off
@@ -154,6 +158,25 @@ def fit_local(
     known = (problem, solution, ess)
     centre = np.array(problem.target)
     return LocalFit(sign * delta + 0.0, std_error, sign * offset, centre, spread, constant, refusal, *known)
+
+
+def _too_few(u: Array, log_weights: Array | None) -> str:
+    """Why a fit to these points leaves nothing to estimate noise from; empty where it does.
+
+    A classifier with one coefficient for every feature and an offset passes through as many different points. The two
+    points of a single feature that is on or off are all that there are, and the fit to them is exact.
+    """
+    carries = np.full(len(u), True) if log_weights is None else log_weights > log_weights.max() + LOG_NOTHING
+    points = len(u) if log_weights is None else effective_sample_size(log_weights)
+    different = np.unique(u[carries], axis=0)
+    moving = int(np.sum(np.ptp(u, axis=0) > 0.0))
+    whole = moving == 1 and len(different) == 2
+    if min(points, np.inf if whole else len(different)) > moving + 1.001:
+        return ""
+    return (
+        f"{min(points, len(different)):.0f} different points with weight cannot show the noise of {moving} "
+        "coefficients; take more, or a wider kernel"
+    )
 
 
 def _radius(problem: RatioProblem, radius: float | str, seed: int) -> Any:
