@@ -6,6 +6,7 @@ import csv
 import importlib
 import importlib.util
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,29 +67,37 @@ def as_frame(data: dict[str, Any], backend: str) -> Any:
         raise MissingExtraError(backend) from None
 
 
-def read_table(path: str | Path) -> Table:
-    """Read a table of numbers; the ending of the name says how.
+def read_table(path: str | Path, columns: Sequence[str] = ()) -> Table:
+    """Read a table of numbers, or only some of its columns; the ending of the name says how.
 
-    CSV: a header line, then numbers; an empty cell is an error that names its line. Parquet: through polars, pandas or
-    pyarrow, whichever is installed. npz: an array ``x`` of shape (n, d) and, if the columns have names, ``columns``;
-    other arrays of length n, such as a log-likelihood, are further columns.
+    CSV: a header line, then numbers; an empty cell or line is an error that names its line. Parquet: through polars,
+    pandas or pyarrow, whichever is installed. npz: an array ``x`` of shape (n, d) and, if the columns have names,
+    ``columns``; other arrays of length n, such as a log-likelihood, are further columns.
     """
     path = Path(path)
     readers = {".csv": _read_csv, ".parquet": _read_parquet, ".npz": _read_npz}
     if path.suffix.lower() not in readers:
         raise DataError(f"{path}: the ending {path.suffix!r} is not known; use {', '.join(readers)}")
     try:
-        columns, values = readers[path.suffix.lower()](path)
+        names, values = readers[path.suffix.lower()](path, columns)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
-    if len(set(columns)) != len(columns):
-        twice = next(c for c in columns if columns.count(c) > 1)
+    return Table(names, frozen(values))
+
+
+def _places(path: Path, names: tuple[str, ...], columns: Sequence[str]) -> list[int]:
+    """Where the columns stand; all of them if none is named."""
+    if len(set(names)) != len(names):
+        twice = next(c for c in names if names.count(c) > 1)
         raise DataError(f"{path}: the column {twice!r} stands there twice")
-    return Table(columns, frozen(values))
+    for name in columns:
+        if name not in names:
+            raise DataError(f"columns: {name!r} is not among {', '.join(names)}")
+    return [names.index(name) for name in columns or names]
 
 
-def _read_csv(path: Path) -> tuple[tuple[str, ...], Array]:
-    """Header and numbers."""
+def _read_csv(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Array]:
+    """Header and numbers; cells of other columns may hold anything."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             lines = csv.reader(file)
@@ -97,21 +106,24 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], Array]:
                 raise DataError(f"{path}: is empty")
             if all(_is_number(cell) for cell in header):
                 raise DataError(f"{path}: has no header; its first line holds numbers instead of names")
-            rows = []
+            places, rows, blank = _places(path, header, columns), [], 0
             for line in lines:
                 if not line:
+                    blank = blank or lines.line_num
                     continue
+                if blank:  # one at the end of the file is nothing, any other may be a missing value
+                    raise DataError(f"{path}: line {blank} is empty; fill in what is missing, or take the line out")
                 if len(line) != len(header):
                     raise DataError(
                         f"{path}: line {lines.line_num} has {len(line)} cells, the header has {len(header)}"
                     )
                 try:
-                    row = [float(cell) for cell in line]
+                    row = [float(line[i]) for i in places]
                     if any(v != v for v in row):
                         raise ValueError("nan")
                     rows.append(row)
                 except ValueError:
-                    i = next(i for i, cell in enumerate(line) if not _is_number(cell) or float(cell) != float(cell))
+                    i = next(i for i in places if not _is_number(line[i]) or float(line[i]) != float(line[i]))
                     raise DataError(
                         f"{path}: line {lines.line_num}, column {header[i]!r} holds {line[i]!r}, which is not a number"
                     ) from None
@@ -119,7 +131,7 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], Array]:
         raise DataError(f"{path}: is not a CSV file ({error})") from error
     if not rows:
         raise DataError(f"{path}: has a header and no rows")
-    return header, np.array(rows)
+    return tuple(header[i] for i in places), np.array(rows)
 
 
 def _is_number(cell: str) -> bool:
@@ -131,7 +143,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _read_parquet(path: Path) -> tuple[tuple[str, ...], Array]:
+def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Array]:
     """Columns of a Parquet file."""
     path.open("rb").close()  # the system's own words for a file that cannot be read
     backend = next((b for b in ("polars", "pyarrow", "pandas") if importlib.util.find_spec(b)), None)
@@ -144,10 +156,12 @@ def _read_parquet(path: Path) -> tuple[tuple[str, ...], Array]:
             frame = importlib.import_module(backend).read_parquet(path)
     except Exception as error:  # each backend has types of its own for a broken file
         raise DataError(f"{path}: is not a Parquet file ({str(error).splitlines()[0]})") from error
-    return column_names(frame) or (), as_matrix(frame, str(path))
+    names = column_names(frame) or ()
+    names = tuple(names[i] for i in _places(path, names, columns))
+    return names, as_matrix(frame[list(names)] if columns else frame, str(path))
 
 
-def _read_npz(path: Path) -> tuple[tuple[str, ...], Array]:
+def _read_npz(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Array]:
     """Array ``x`` and whatever else has a row for each of its rows."""
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -162,4 +176,6 @@ def _read_npz(path: Path) -> tuple[tuple[str, ...], Array]:
         raise DataError(f"{path}: {len(names)} names for {x.shape[1]} columns")
     extra = {name: a.ravel() for name, a in arrays.items() if a.size == len(x) and a.dtype.kind in "fiub"}
     values = np.column_stack([x, *(a.astype(float) for a in extra.values())])
-    return (*(str(n) for n in names), *extra), values
+    names = (*(str(n) for n in names), *extra)
+    places = _places(path, names, columns)
+    return tuple(names[i] for i in places), values[:, places]

@@ -466,7 +466,7 @@ def test_results_as_frames_and_figures():
     [
         ({"window": 13}, "window: is 13, the prior sequences have 12"),
         ({"step": 0}, "step: 0 is not"),
-        ({"noise": -1.0}, "noise: -1.0 must be a positive standard deviation"),
+        ({"noise": -1.0}, "noise: -1.0 must be one positive standard deviation"),
         ({"noise": [1.0, 2.0]}, "noise:"),
         ({"noise": lambda x, Y: np.zeros(3)}, r"noise: returned shape \(3,\)"),
         ({"noise": lambda x, Y: np.full((len(x), len(Y)), -np.inf)}, "noise: every prior row has likelihood zero"),
@@ -486,7 +486,7 @@ def test_results_as_frames_and_figures():
         ({"tol": 2.0}, "tol: 2.0"),
         ({"order": 0}, "order: 0"),
         ({"replicates": 9, "rate": 0.05}, "rate: 0.05 is below 1/10"),
-        ({"reference": np.zeros(5)}, r"reference: must be finite numbers of shape \(12,\)"),
+        ({"reference": np.zeros(5)}, "reference: has 5 time points, prior_p has sequences of 12"),
     ],
 )
 def test_mistakes_are_named(change, message):

@@ -9,8 +9,10 @@ import numpy as np
 from ...entropy import Array
 from ...solution import Status
 from .ratio import Found, Scorer
+from .significance import Background
+from .windows import flat
 
-__all__ = ["DetectionWarning", "cautions", "influence"]
+__all__ = ["DetectionWarning", "cautions", "influence", "no_alarm", "no_influence"]
 
 #: share of the prior's rows from which a likelihood counts as flat
 FLAT = 0.95
@@ -57,19 +59,34 @@ def cautions(found: Found, n_p: int, n_q: int, radius: float) -> Iterator[str]:
         yield f"no proof of optimality for {_of(unproven, len(found.status))}; see status and gap"
 
 
+def no_alarm(background: Background, threshold: float, rate: float) -> Iterator[str]:
+    """A sentence where background itself is so often infinite that nothing can lie above the threshold."""
+    if threshold == np.inf:
+        share, needed = np.isposinf(background.scores).mean(), background.minimal_radius
+        cure = f"; a radius above {needed:.4g} gives every background pair a score" if needed > 0.0 else ""
+        yield (
+            f"no alarm is possible at rate {rate:g}: the threshold is infinite, because {share:.0%} of the background "
+            f"pairs have an infinite score themselves{cure}"
+        )
+
+
 def influence(score: Scorer, found: Found, Y_p: Array, Y_q: Array, side: str) -> float:
     """Typical change of the score when one side's windows are exchanged, as a share of the scores' spread.
 
-    Some pairs get the window of another pair on this side. Zero says that the window has no influence; nan that nothing
-    can be said, because there are too few finite scores or the windows are all the same.
+    Some pairs with finite scores get the window of another of them on this side. Zero says that the window has no
+    influence; nan that nothing can be said, because there are too few finite scores or the windows are all the same.
     """
-    some = np.unique(np.linspace(0, len(Y_p) - 1, SWAPPED).astype(np.intp))
+    # a target outside the hull would be so with any y_q, and costs a search of its own
+    known = np.flatnonzero(np.isfinite(found.scores))
+    if len(known) < 2:
+        return np.nan
+    some = known[np.unique(np.linspace(0, len(known) - 1, SWAPPED).astype(np.intp))]
     other = np.roll(some, len(some) // 2)
     windows = Y_q if side == "q" else Y_p
-    known = np.count_nonzero(np.isfinite(found.scores[some]))
-    if known < 2 or np.array_equal(windows[some], windows[other]):
+    if np.array_equal(windows[some], windows[other]):
         return np.nan
-    swapped = score(Y_p[some], Y_q[other], None) if side == "q" else score(Y_p[other], Y_q[some], None)
+    to_p, to_q = (some, other) if side == "q" else (other, some)
+    swapped = score(flat(Y_p[to_p]), flat(Y_q[to_q]), None)
     finite = np.isfinite(found.scores[some]) & np.isfinite(swapped.scores)
     if np.count_nonzero(finite) < 2:
         return np.nan

@@ -17,14 +17,15 @@ from ...norms import get_norm
 from ...progress import track
 from .autoregression import autoregression
 from .baselines import autocorrelation, energy, subspace
-from .cautions import DetectionWarning, cautions, influence, no_influence
+from .cautions import DetectionWarning, cautions, influence, no_alarm, no_influence
 from .densities import density_plugin
 from .plugin import evidence, plugin
 from .posteriors import Priors, make_priors
 from .ratio import Found, Options, Scorer, joined, posterior_ratio
 from .scored import Peak, Scan, Score, Scores
-from .significance import Background
-from .windows import as_series, check_window, cut_pairs, same_shape
+from .significance import Background, check_background, check_rate, make_origin
+from .simulation import Draw, draw_pairs, halve_pairs
+from .windows import as_series, check_window, cut_pairs, flat, one_window, same_shape
 
 __all__ = [
     "METHODS",
@@ -104,20 +105,22 @@ class Detector:
         method: str = "pre",
         order: int = 20,
         standardise: bool = False,
-        draw: Callable[[Array, np.random.Generator], Any] | None = None,
+        draw: Draw | None = None,
         tol: float = 1e-8,
     ) -> None:
         if not 0.0 < as_scalar(tol, "tol") < 1.0:
             raise DataError(f"tol: {tol!r} is not between 0 and 1")
         if penalty is not None and not callable(penalty):
             raise DataError(f"penalty: {penalty!r} is not a function of a cvxpy expression")
+        if draw is not None and not callable(draw):
+            raise DataError(f"draw: {draw!r} is not a function (x, rng) -> observations")
         self.options = Options(check_radius(radius), get_norm(norm).order, penalty, tol, _whole(order, "order"))
         self.priors = make_priors(prior_p, prior_q, noise, features, standardise=standardise)
         self.draw = draw
         self._choose(method)
 
     def _choose(self, method: str) -> None:
-        if method not in METHODS:
+        if not isinstance(method, str) or method not in METHODS:
             raise DataError(f"method: {method!r} is not known; use one of {', '.join(METHODS)}")
         self.method = method
         self._scorer: Scorer = METHODS[method](self.priors, self.options)
@@ -132,7 +135,8 @@ class Detector:
 
     def score(self, y_p: Any, y_q: Any, *, background: Background | None = None, warn: bool = True) -> Score:
         """One pair of windows of shape (window,) or (window, channels)."""
-        pairs = [np.asarray(y)[None] if np.ndim(y) else y for y in (y_p, y_q)]
+        shape = self.priors.shape
+        pairs = (shape.full(one_window(y, name, shape)) for y, name in ((y_p, "y_p"), (y_q, "y_q")))
         return self.scores(*pairs, background=background, warn=warn)[0]
 
     def scores(
@@ -152,8 +156,9 @@ class Detector:
         ----------
         Y_p, Y_q : arrays of shape (W, window) or (W, window, channels)
         background : Background, optional
-            From :meth:`background`; gives p-values and the threshold at a false-alarm ``rate``.
+            From :meth:`background`, or of your own windows; gives p-values and the threshold at a false-alarm ``rate``.
         rate : float
+            Alarms among background windows, for each of them: rate × W are to be expected among W.
         verbose : bool
             Whether to show progress.
         warn : bool
@@ -164,6 +169,7 @@ class Detector:
         rows_p, rows_q = (same_shape(Y, name, self.priors.shape, "prior_p") for Y, name in ((Y_p, "Y_p"), (Y_q, "Y_q")))
         if len(rows_p) != len(rows_q):
             raise DataError(f"Y_q: has {len(rows_q)} windows for {len(rows_p)} of Y_p; pass one for each")
+        self._check(background, rows_p)
         return Scores(**self._facts(rows_p, rows_q, background, rate, verbose, warn, swap))
 
     def scan(
@@ -181,37 +187,59 @@ class Detector:
         """Two neighbouring windows slid along a series of shape (T,) or (T, channels).
 
         At each time t, y_p is the window that ends before t and y_q the one that begins with t. With ``reference``, an
-        array of the shape of one window, y_p is that for every t. Other parameters as in :meth:`scores`.
+        array of the shape of one window, y_p is that for every t. Other parameters as in :meth:`scores`; a background
+        is to be made as the pairs are, with the same reference or from neighbouring windows.
         """
-        values, shape = as_series(series), self.priors.shape
-        if values.ndim != 1 + bool(shape.channels) or (shape.channels and values.shape[1] != shape.channels):
-            raise DataError(f"series: has shape {values.shape}, prior_p has sequences of {shape}; they must agree")
-        times, before, after = cut_pairs(values, shape.window, step, reference)
-        rows_p, rows_q = (np.reshape(y, (len(times), -1)) for y in (before, after))
-        facts = self._facts(rows_p, rows_q, background, rate, verbose, warn, swap)
+        values, shape = as_series(series, self.priors.shape), self.priors.shape
+        fixed = None if reference is None else one_window(reference, "reference", shape)
+        times, before, after = cut_pairs(values, shape.window, step, fixed)
+        self._check(background, fixed, one=True)
+        facts = self._facts(before, after, background, rate, verbose, warn, swap)
         return Scan(**facts, times=times, series=values, window=shape.window)
 
-    def background(self, replicates: int = 999, *, seed: int = 0, verbose: bool = False) -> Background:
+    def background(
+        self,
+        replicates: int = 999,
+        *,
+        reference: Any = None,
+        pairs: Any = None,
+        seed: int = 0,
+        verbose: bool = False,
+    ) -> Background:
         """Scores of simulated pairs of background windows.
 
-        Both windows of a pair are noisy observations of sequences drawn from prior_p. A sequence that was drawn has no
-        part in the prior while its own pair is scored, as no real observation has its exact sequence there.
-        """
-        replicates, x = _whole(replicates, "replicates"), self.priors.p.x
-        if len(x) < 4:
-            raise DataError("prior_p: at least 4 rows are needed to simulate from")
-        rng = np.random.default_rng(seed)
-        first = rng.integers(0, len(x), replicates)
-        second = (first + rng.integers(1, len(x), replicates)) % len(x)
-        Y_p, Y_q = (self._observe(x[rows], rng) for rows in (first, second))
-        found = self._found(Y_p, Y_q, np.column_stack([first, second]), "background", verbose)
-        return Background(found.scores)
+        Both windows are noisy observations of two sequences drawn from prior_p independently: windows far apart. Where
+        background moves slowly, neighbouring windows are more alike, and the threshold is too high for a scan of them;
+        then give ``pairs``. A sequence of the prior that was drawn has no part in it while its own pair is scored, as
+        no real observation has its exact sequence there.
 
-    def _observe(self, x: Array, rng: np.random.Generator) -> Array:
-        """Noisy observations of sequences."""
-        if self.draw is None:
-            return self.priors.observation.draw(x, rng)
-        return same_shape(self.draw(self.priors.shape.full(x), rng), "draw", self.priors.shape, "prior_p")
+        Parameters
+        ----------
+        replicates : int
+            Pairs to simulate.
+        reference : array of shape (window,) or (window, channels), optional
+            The one y_p of all pairs, for a scan with that reference; only y_q is drawn.
+        pairs : array of shape (n, 2 × window) or (n, 2 × window, channels), optional
+            Latent sequences of background that are two windows long, for a scan of neighbouring windows: the first half
+            is observed as y_p, the second as y_q. All are used once before one is used again.
+        seed : int
+        verbose : bool
+            Whether to show progress.
+        """
+        replicates = _whole(replicates, "replicates")
+        fixed = None if reference is None else one_window(reference, "reference", self.priors.shape)
+        if pairs is not None and fixed is not None:
+            raise DataError("pairs: say where y_p comes from, and so does reference; give one of the two")
+        given = (self.priors, self.draw, replicates, seed)
+        made = draw_pairs(*given, fixed) if pairs is None else halve_pairs(*given, pairs)
+        found = self._found(made.Y_p, made.Y_q, made.left_out, "background", verbose)
+        needed = np.max(found.minimal_radius[np.isposinf(found.scores)], initial=0.0)
+        return Background(found.scores, float(needed), make_origin(self.method, self.options, self.priors), fixed)
+
+    def _check(self, background: Any, Y_p: Array | None, *, one: bool = False) -> None:
+        """Raise unless the background may be used here, for these y_p."""
+        if background is not None:
+            check_background(background, make_origin(self.method, self.options, self.priors), Y_p, one=one)
 
     def _found(self, Y_p: Array, Y_q: Array, left_out: Index | None, what: str, verbose: bool) -> Found:
         """All pairs, a group at a time so that memory stays bounded."""
@@ -219,7 +247,9 @@ class Detector:
         size = min(max(NUMBERS // largest, 1), GROUP)
         groups = [slice(i, i + size) for i in range(0, len(Y_p), size)]
         tracked: Iterable[slice] = track(groups, what, len(groups)) if verbose else groups
-        return joined([self._scorer(Y_p[g], Y_q[g], None if left_out is None else left_out[g]) for g in tracked])
+        return joined(
+            [self._scorer(flat(Y_p[g]), flat(Y_q[g]), None if left_out is None else left_out[g]) for g in tracked]
+        )
 
     def _facts(
         self,
@@ -232,10 +262,13 @@ class Detector:
         swap: bool,
     ) -> dict[str, Any]:
         """What every result holds."""
+        rate = check_rate(rate)
         threshold = np.nan if background is None else background.threshold(rate)  # first, lest a bad rate costs a scan
         found = self._found(Y_p, Y_q, None, self.method, verbose)
         n_p, n_q = len(self.priors.p.x), len(self.priors.q.x)
         said = list(cautions(found, n_p, n_q, self.options.radius))
+        if background is not None:
+            said += no_alarm(background, threshold, rate)
         if swap and self.method in ("pre", "plugin", "kde"):
             for side in ("q", "p"):
                 said += no_influence(influence(self._scorer, found, Y_p, Y_q, side), side)
@@ -254,12 +287,9 @@ class Detector:
         }
 
 
-def score(y_p: Any, y_q: Any, prior_p: Any, prior_q: Any, *, warn: bool = True, **options: Any) -> Score:
-    """How far y_q stands out from y_p: −ℓ(δ̂) of one pair of windows.
-
-    Options are those of :class:`Detector`, of which ``noise`` must be given.
-    """
-    return Detector(prior_p, prior_q, **options).score(y_p, y_q, warn=warn)
+def score(y_p: Any, y_q: Any, prior_p: Any, prior_q: Any, *, noise: Any, warn: bool = True, **options: Any) -> Score:
+    """How far y_q stands out from y_p: −ℓ(δ̂) of one pair of windows; options are those of :class:`Detector`."""
+    return Detector(prior_p, prior_q, noise=noise, **options).score(y_p, y_q, warn=warn)
 
 
 def scores(
@@ -268,6 +298,7 @@ def scores(
     prior_p: Any,
     prior_q: Any,
     *,
+    noise: Any,
     replicates: int = 0,
     rate: float = 0.05,
     seed: int = 0,
@@ -278,9 +309,9 @@ def scores(
 ) -> Scores:
     """Scores of many pairs, row by row; with ``replicates`` also p-values and a threshold at a false-alarm ``rate``.
 
-    Options are those of :class:`Detector`, of which ``noise`` must be given.
+    Simulated pairs are windows far apart, see :meth:`Detector.background`. Options are those of :class:`Detector`.
     """
-    detector = Detector(prior_p, prior_q, **options)
+    detector = Detector(prior_p, prior_q, noise=noise, **options)
     background = detector.background(replicates, seed=seed, verbose=verbose) if replicates else None
     return detector.scores(Y_p, Y_q, background=background, rate=rate, verbose=verbose, warn=warn, swap=swap)
 
@@ -291,9 +322,11 @@ def scan(
     prior_p: Any,
     prior_q: Any,
     *,
+    noise: Any,
     step: int = 1,
     reference: Any = None,
     replicates: int = 0,
+    pairs: Any = None,
     rate: float = 0.05,
     seed: int = 0,
     verbose: bool = False,
@@ -303,11 +336,17 @@ def scan(
 ) -> Scan:
     """Scores of two neighbouring windows slid along a series; see :meth:`Detector.scan`.
 
-    Options are those of :class:`Detector`, of which ``noise`` must be given.
+    With ``replicates`` also p-values and a threshold at a false-alarm ``rate``, from simulated pairs whose y_p is the
+    reference if there is one, which come from the two halves of ``pairs`` if these are given, and are otherwise windows
+    far apart; see :meth:`Detector.background`. Options are those of :class:`Detector`.
     """
     check_window(window, prior_p)
-    detector = Detector(prior_p, prior_q, **options)
-    background = detector.background(replicates, seed=seed, verbose=verbose) if replicates else None
+    if pairs is not None and not replicates:
+        raise DataError("pairs: are for simulated background; ask for replicates too")
+    detector = Detector(prior_p, prior_q, noise=noise, **options)
+    background = None
+    if replicates:
+        background = detector.background(replicates, reference=reference, pairs=pairs, seed=seed, verbose=verbose)
     return detector.scan(
         series,
         step=step,

@@ -18,6 +18,8 @@ __all__ = ["GaussianNoise", "Observation", "OwnNoise", "make_observation"]
 
 #: rows whose likelihoods are computed at a time by a function, or in a thread, and rows whose products stay in cache
 BLOCK_ROWS, CACHED_ROWS = 4096, 512
+#: standard deviations have squares that are numbers, and so have their inverses
+SMALL = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,17 +36,24 @@ class GaussianNoise:
     def rows(self, x: Array) -> Array:
         """|x − c|²/2σ² of every row, which no window changes."""
         parts = [slice(i, i + BLOCK_ROWS) for i in range(0, len(x), BLOCK_ROWS)]
-        return np.concatenate(in_threads(lambda part: 0.5 * np.square(x[part] - self.centre) @ self.precision, parts))
+
+        def one(part: slice) -> Array:
+            with np.errstate(over="ignore"):  # infinite ones show in the log-likelihoods
+                return np.asarray(0.5 * np.square(x[part] - self.centre) @ self.precision)
+
+        return np.concatenate(in_threads(one, parts))
 
     def log_likelihoods(self, x: Array, half: Array, Y: Array) -> Array:
         """Shape (windows, rows)."""
         out = np.empty((len(Y), len(x)))
-        scaled = (Y - self.centre) * self.precision
+        with np.errstate(over="ignore"):
+            scaled = (Y - self.centre) * self.precision
 
         def fill(part: slice) -> None:
-            for start in range(part.start, part.stop, CACHED_ROWS):
-                some = slice(start, min(start + CACHED_ROWS, part.stop))
-                np.subtract(scaled @ x[some].T, half[some], out=out[:, some])
+            with np.errstate(over="ignore", invalid="ignore"):
+                for start in range(part.start, part.stop, CACHED_ROWS):
+                    some = slice(start, min(start + CACHED_ROWS, part.stop))
+                    np.subtract(scaled @ x[some].T, half[some], out=out[:, some])
 
         in_threads(fill, _parts(len(x)))
         return out
@@ -71,7 +80,12 @@ class OwnNoise:
         windows = self.shape.full(Y)
         for start in range(0, len(x), BLOCK_ROWS):
             part = x[start : start + BLOCK_ROWS]
-            found = np.asarray(self.function(self.shape.full(part), windows), dtype=float)
+            try:
+                found = np.asarray(self.function(self.shape.full(part), windows), dtype=float)
+            except (TypeError, ValueError) as error:
+                raise DataError(
+                    f"noise: returned no array of numbers ({error}); return shape (rows, windows)"
+                ) from error
             if found.shape != (len(part), len(Y)):
                 raise DataError(
                     f"noise: returned shape {found.shape} for {len(part)} rows and {len(Y)} windows; "
@@ -99,9 +113,9 @@ def make_observation(noise: Any, shape: Shape, sample: Array) -> Observation:
     except (TypeError, ValueError):
         sigma = np.zeros(())
     channels = max(shape.channels, 1)
-    if sigma.ndim > 1 or sigma.size not in (1, channels) or not np.all(np.isfinite(sigma)) or np.any(sigma <= 0.0):
-        each = f", one for each of {channels} channels," if shape.channels else ""
-        raise DataError(f"noise: {noise!r} must be a positive standard deviation{each} or a function")
+    if sigma.ndim > 1 or sigma.size not in (1, channels) or not np.all((sigma > SMALL) & (sigma < 1.0 / SMALL)):
+        each = f", one for each of {channels} channels," if channels > 1 else ""
+        raise DataError(f"noise: {noise!r} must be one positive standard deviation{each} or a function")
     by_channel = np.broadcast_to(sigma.ravel(), (channels,))
     # medians, because a few sequences may have run away
     middle = np.median(sample.reshape(-1, channels), axis=0)

@@ -70,9 +70,11 @@ class Side:
         found = self.observation.log_likelihoods(self.x, self.half, Y)
         if left_out is not None:
             found[np.arange(len(Y))[:, None], left_out] = -np.inf
-        empty = np.flatnonzero(found.max(axis=1) == -np.inf)
-        if empty.size:
-            raise DataError(f"noise: every prior row has likelihood zero given window {empty[0]}; check the noise")
+        highest = found.max(axis=1)
+        bad = np.flatnonzero(~np.isfinite(highest))
+        if bad.size:
+            what = "every prior row has likelihood zero" if highest[bad[0]] == -np.inf else "log-likelihoods overflow"
+            raise DataError(f"noise: {what} given window {bad[0]}; check the noise, and the window")
         return found
 
     def survey(self, log_lik: Array) -> Survey:

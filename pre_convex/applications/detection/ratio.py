@@ -17,7 +17,7 @@ from .posteriors import Priors
 __all__ = ["Found", "Options", "Scorer", "joined", "posterior_ratio"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Options:
     """What a user may choose about a method: radius and norm, penalty, tolerance, order of a classical method."""
 

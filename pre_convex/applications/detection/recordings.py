@@ -37,20 +37,17 @@ def read_recording(path: str | Path, columns: Sequence[str] = ()) -> Recording:
     ----------
     path : str or Path
     columns : sequence of str
-        Columns of a table to take; all of them by default.
+        Columns of a table to take, or numbers of a WAV file's channels from 0 on; all of them by default.
     """
     path = Path(path)
-    if path.suffix.lower() == ".wav":
-        if columns:
-            raise DataError("columns: a WAV file has no named columns; leave them out")
-        return _read_wav(path)
-    table = read_table(path)
-    values = table.select(tuple(columns)).values if columns else table.values
-    return Recording(frozen(values[:, 0] if values.shape[1] == 1 else values))
+    table, rate = (
+        _read_wav(path, columns) if path.suffix.lower() == ".wav" else (read_table(path, columns).values, None)
+    )
+    return Recording(frozen(table[:, 0] if table.shape[1] == 1 else table), rate)
 
 
-def _read_wav(path: Path) -> Recording:
-    """Sound as numbers between −1 and 1."""
+def _read_wav(path: Path, columns: Sequence[str]) -> tuple[Array, float]:
+    """Sound as numbers between −1 and 1, shape (T, channels), and its time points in a second."""
     from scipy.io import wavfile
 
     try:
@@ -66,8 +63,12 @@ def _read_wav(path: Path) -> Recording:
         values = (values - 128.0) / 128.0
     elif sound.dtype.kind == "i":
         values = values / -float(np.iinfo(sound.dtype).min)
-    as_matrix(values, str(path))
-    return Recording(frozen(values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values), float(rate))
+    values = as_matrix(values, str(path))
+    there = [str(c) for c in range(values.shape[1])]
+    for name in columns:
+        if name not in there:
+            raise DataError(f"columns: {name!r} is not among the channels {', '.join(there)} of {path}")
+    return values[:, [int(name) for name in columns or there]], float(rate)
 
 
 def read_prior(path: str | Path) -> Array:
@@ -82,7 +83,9 @@ def read_prior(path: str | Path) -> Array:
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
     except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path}: is not an npz file of plain arrays; objects in it are not read") from error
+        raise DataError(
+            f"{path}: is not an npz file of plain arrays, as np.savez writes it; objects in it are not read"
+        ) from error
     if "x" not in arrays and len(arrays) != 1:
         raise DataError(f"{path}: has no array 'x'; it holds {', '.join(arrays) or 'nothing'}")
     x = arrays.get("x", next(iter(arrays.values())))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...arrays import as_scalar
 from ...entropy import Array, Index
 from ...errors import DataError
 from ...solution import Status
@@ -26,7 +27,8 @@ class Score:
     Attributes
     ----------
     score : float
-        −ℓ(δ̂) for ``method="pre"``, otherwise the baseline's distance; infinite where no finite δ exists.
+        −ℓ(δ̂) for ``method="pre"``, otherwise the baseline's distance; infinite where no finite δ exists. With a penalty
+        it is the divergence of the fitted posterior from that of q, without the penalty's own part.
     delta : ndarray of shape (k,)
         The ratio's parameters; empty for methods without any.
     status : Status or None
@@ -174,7 +176,7 @@ class Scan(Scores):
     window: int
 
     def peaks(self, count: int | None = None, *, distance: int | None = None, above: float | None = None) -> list[Peak]:
-        """Local maxima, the highest first.
+        """Local maxima, the highest first; among infinite scores, those whose target lies farthest from the hull.
 
         Parameters
         ----------
@@ -187,20 +189,29 @@ class Scan(Scores):
         """
         from scipy.signal import find_peaks
 
-        distance = self.window if distance is None else distance
-        if distance < 1:
+        apart = float(self.window) if distance is None else as_scalar(distance, "distance")
+        if apart < 1.0:
             raise DataError(f"distance: {distance!r} is not a number of time points")
+        if count is not None and (not isinstance(count, (int, np.integer)) or count < 0):
+            raise DataError(f"count: {count!r} is not a whole number of at least 0")
         if above is None:
             above = -np.inf if np.isnan(self.threshold) else self.threshold
+        elif not isinstance(above, (int, float, np.number)) or np.isnan(above):
+            raise DataError(f"above: {above!r} is not a score")
         known = np.where(np.isnan(self.scores), -np.inf, self.scores)
         finite = known[np.isfinite(known)]
         top, low = (finite.max(), finite.min()) if finite.size else (0.0, 0.0)
-        height = np.clip(known, low - 1.0, top + 1.0)  # infinite scores are the highest, and finite for the search
+        high = top + abs(top) + 1.0
+        height = np.clip(known, low - 1.0, high)  # finite for the search
+        outside = np.isposinf(known)
+        if outside.any():
+            far = np.nan_to_num(self.minimal_radius[outside])
+            height[outside] *= 1.0 + far / max(far.max(), 1e-300)
         step = int(self.times[1] - self.times[0]) if len(self.times) > 1 else 1
         # padded, so that a maximum at an end counts
         padded = np.concatenate([[low - 2.0], height, [low - 2.0]])
-        index = find_peaks(padded, distance=max(1.0, distance / step))[0] - 1
-        index = index[known[index] > above] if np.isfinite(above) else index[known[index] > -np.inf]
+        index = find_peaks(padded, distance=max(1.0, apart / step))[0] - 1
+        index = index[known[index] > above]
         order = index[np.argsort(-height[index], kind="stable")][:count]
         return [Peak(int(i), int(self.times[i]), float(self.scores[i]), float(self.p_values[i])) for i in order]
 

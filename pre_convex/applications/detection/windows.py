@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import as_matrix, column_names, frozen
+from ...arrays import as_matrix, frozen
 from ...entropy import Array, Index
 from ...errors import DataError
 
-__all__ = ["Shape", "as_series", "as_windows", "check_window", "cut_pairs", "same_shape"]
+__all__ = ["Shape", "as_series", "as_windows", "check_window", "cut_pairs", "flat", "one_window", "same_shape"]
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ def as_windows(x: Any, name: str) -> tuple[Array, Shape]:
     >>> rows.shape, str(shape)
     ((4, 10), '5 time points of 2 channels')
     """
-    if column_names(x) is not None or np.ndim(x) < 3:
-        if np.ndim(x) < 2:
-            raise DataError(f"{name}: has {np.ndim(x)} dimensions; pass one row for each sequence")
+    sizes = _sizes(x, name)
+    if len(sizes) < 2:
+        raise DataError(f"{name}: has {len(sizes)} dimensions; pass one row for each sequence")
+    if len(sizes) == 2:
         rows = as_matrix(x, name)
         return rows, Shape(rows.shape[1])
-    if np.ndim(x) != 3:
-        raise DataError(f"{name}: has {np.ndim(x)} dimensions; pass (rows, window) or (rows, window, channels)")
-    n, window, channels = np.shape(x)
-    return as_matrix(np.reshape(x, (n, -1)), name), Shape(window, channels)
+    if len(sizes) != 3:
+        raise DataError(f"{name}: has {len(sizes)} dimensions; pass (rows, window) or (rows, window, channels)")
+    return as_matrix(np.reshape(x, (sizes[0], -1)), name), Shape(sizes[1], sizes[2])
 
 
 def same_shape(x: Any, name: str, shape: Shape, other: str) -> Array:
@@ -72,25 +72,53 @@ def same_shape(x: Any, name: str, shape: Shape, other: str) -> Array:
 
 def check_window(window: Any, prior: Any) -> None:
     """Raise if the window is not that of the prior samples."""
-    if np.ndim(prior) > 1 and np.shape(prior)[1] != window:
-        raise DataError(f"window: is {window!r}, the prior sequences have {np.shape(prior)[1]} time points")
+    sizes = _sizes(prior, "prior_p")
+    if len(sizes) > 1 and sizes[1] != window:
+        raise DataError(f"window: is {window!r}, the prior sequences have {sizes[1]} time points")
 
 
-def as_series(series: Any, name: str = "series") -> Array:
-    """A series of shape (T,) or (T, channels) of finite numbers."""
-    values = as_matrix(series, name)
-    plain = column_names(series) is None and np.ndim(series) == 1
-    return frozen(values[:, 0] if plain or hasattr(series, "to_frame") else values)
+def as_series(series: Any, shape: Shape, name: str = "series") -> Array:
+    """A series of shape (T,) or (T, channels) of finite numbers, with the channels of the prior samples.
+
+    Examples
+    --------
+    >>> as_series([[1.0], [2.0]], Shape(5)), as_series([1.0, 2.0], Shape(5, 1))
+    (array([1., 2.]), array([[1.],
+           [2.]]))
+    """
+    try:
+        values = as_matrix(series, name)
+    except DataError as error:
+        # without those rows all later times would be wrong
+        raise DataError(str(error).replace("drop those rows or fill them in first", "fill them in first")) from None
+    if values.shape[1] != max(shape.channels, 1):
+        raise DataError(f"{name}: has shape {values.shape}, prior_p has sequences of {shape}; they must agree")
+    return frozen(values if shape.channels else values[:, 0])
 
 
-def cut_pairs(series: Array, window: int, step: int, reference: Any = None) -> tuple[Index, Array, Array]:
+def one_window(y: Any, name: str, shape: Shape) -> Array:
+    """One window of shape (window,) or (window, channels), as the only one of flat rows."""
+    values = as_series(y, shape, name)
+    if len(values) != shape.window:
+        raise DataError(f"{name}: has {len(values)} time points, prior_p has sequences of {shape}; they must agree")
+    return values.reshape(1, -1)
+
+
+def flat(windows: Array) -> Array:
+    """Windows as flat rows of their own memory."""
+    return np.ascontiguousarray(windows).reshape(len(windows), -1)
+
+
+def cut_pairs(series: Array, window: int, step: int, reference: Array | None = None) -> tuple[Index, Array, Array]:
     """Times t, windows before them and windows after them, both in the shape of prior samples.
+
+    The windows are views of the series: together they would be as many times as large as a window is long.
 
     Parameters
     ----------
     series : ndarray of shape (T,) or (T, channels)
     window, step : int
-    reference : array of shape (window,) or (window, channels), optional
+    reference : array of shape (1, numbers in a window), optional
         One y_p for all times, instead of the window before each of them.
 
     Examples
@@ -99,21 +127,23 @@ def cut_pairs(series: Array, window: int, step: int, reference: Any = None) -> t
     >>> times, before.tolist(), after.tolist()
     (array([2, 4]), [[0.0, 1.0], [2.0, 3.0]], [[2.0, 3.0], [4.0, 5.0]])
     """
-    for name, value in (("window", window), ("step", step)):
-        if not isinstance(value, (int, np.integer)) or value < 1:
-            raise DataError(f"{name}: {value!r} is not a whole number of at least 1")
+    if not isinstance(step, (int, np.integer)) or step < 1:
+        raise DataError(f"step: {step!r} is not a whole number of at least 1")
     first = window if reference is None else 0
     if len(series) < first + window:
         needs = f"two windows of {window}" if reference is None else f"a window of {window}"
         raise DataError(f"series: has {len(series)} time points, too few for {needs}")
-    times = np.arange(first, len(series) - window + 1, step)
-    # (starts, window) or (starts, window, channels), without a copy until rows are taken
-    views = np.lib.stride_tricks.sliding_window_view(series, window, axis=0)
-    views = np.moveaxis(views, -1, 1)
-    after = views[times]
+    # (starts, window) or (starts, window, channels)
+    views = np.moveaxis(np.lib.stride_tricks.sliding_window_view(series, window, axis=0), -1, 1)
+    times, after = np.arange(first, len(views), step), views[first::step]
     if reference is None:
-        return times, views[times - window], after
-    fixed = np.asarray(reference, dtype=float)
-    if fixed.shape != after.shape[1:] or not np.all(np.isfinite(fixed)):
-        raise DataError(f"reference: must be finite numbers of shape {after.shape[1:]}, not of shape {fixed.shape}")
-    return times, np.broadcast_to(fixed, after.shape), after
+        return times, views[: len(views) - window : step], after
+    return times, np.broadcast_to(reference.reshape(after.shape[1:]), after.shape), after
+
+
+def _sizes(x: Any, name: str) -> tuple[int, ...]:
+    """The shape of an array, a data frame or a list of lists."""
+    try:
+        return np.shape(x)
+    except ValueError as error:
+        raise DataError(f"{name}: cannot be read as an array of numbers ({error})") from error
