@@ -4,6 +4,8 @@ import csv
 import os
 import subprocess
 import sys
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,12 +15,13 @@ from scipy.stats import gaussian_kde, ks_2samp, multivariate_normal
 
 import pre_convex as pre
 from pre_convex.applications import detection
-from pre_convex.applications.detection import Background, DetectionWarning, Detector, scan, score, scores
+from pre_convex.applications.detection import Background, DetectionWarning, Detector, cautions, scan, score, scores
 from pre_convex.applications.detection.autoregression import ar_coefficients
 from pre_convex.applications.detection.densities import fit_density
 from pre_convex.applications.detection.observation import make_observation
 from pre_convex.applications.detection.recordings import read_prior, read_recording
 from pre_convex.applications.detection.windows import Shape
+from pre_convex.plots import plot_scan
 from pre_convex.solution import Status
 
 FEATURES = pre.Autocorrelation(2)
@@ -248,6 +251,11 @@ def test_sst_finds_a_second_tone_and_not_the_same_one():
 # significance
 
 
+def room(rate, *counts):
+    """Three times the spread of a share, of which the windows, the simulation and the prior sample have a part."""
+    return 3.0 * np.sqrt(rate * (1.0 - rate) * sum(1.0 / count for count in counts))
+
+
 def test_threshold_and_p_values_agree():
     rng = np.random.default_rng(0)
     background = Background(rng.integers(0, 30, 99).astype(float))  # with ties
@@ -268,9 +276,7 @@ def test_false_alarms_come_at_the_chosen_rate(method):
     rng, count, rate = np.random.default_rng(4), 600, 0.1
     fresh = [sequences(rng.normal(0.6, 0.1, count), rng) + 1.5 * rng.normal(size=(count, 12)) for _ in range(2)]
     found = detector.scores(*fresh, background=background, rate=rate, warn=False)
-    # three times the spread of a binomial share, of which the simulated threshold and the prior sample have a part too
-    room = 3.0 * np.sqrt(rate * (1.0 - rate) * (1.0 / count + 1.0 / 999 + 1.0 / 2000))
-    assert abs(found.alarms.mean() - rate) < room
+    assert abs(found.alarms.mean() - rate) < room(rate, count, 999, 2000)
     assert ks_2samp(background.scores, found.scores).pvalue > 1e-3
     if method != "energy":  # which hardly differs between the two
         signal = detector.scores(fresh[0], windows(count, -0.9, 9), background=background, rate=rate, warn=False)
@@ -281,14 +287,13 @@ def test_a_likelihood_wider_than_the_noise_is_calibrated_with_the_noise():
     p, q = priors(2000)
     rng, count, rate = np.random.default_rng(4), 600, 0.1
     fresh = [sequences(rng.normal(0.6, 0.1, count), rng) + 0.3 * rng.normal(size=(count, 12)) for _ in range(2)]
-    room = 3.0 * np.sqrt(rate * (1.0 - rate) * (1.0 / count + 1.0 / 999 + 1.0 / 2000))
     shares = []
     for draw in (lambda x, rng: x + 0.3 * rng.normal(size=x.shape), None):
         detector = Detector(p, q, noise=2.0, features=FEATURES, draw=draw, method="evidence")
         found = detector.scores(*fresh, background=detector.background(999, seed=3), rate=rate, warn=False)
         shares.append(found.alarms.mean())
-    assert abs(shares[0] - rate) < room
-    assert abs(shares[1] - rate) > room  # background with noise 2 is not the one observed
+    # background with noise 2 is not the one observed
+    assert abs(shares[0] - rate) < room(rate, count, 999, 2000) < abs(shares[1] - rate)
 
 
 def test_drawn_sequences_have_no_part_in_their_own_prior():
@@ -309,6 +314,110 @@ def test_the_background_depends_on_the_seed_alone():
     first, again, other = (detector.background(20, seed=seed).scores for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def test_a_reference_has_a_background_of_its_own():
+    p, q = priors(1000)
+    detector = Detector(p, q, noise=1.5, features=FEATURES)
+    rng, count, rate, away = np.random.default_rng(4), 400, 0.1, []
+    x = sequences(rng.normal(0.6, 0.1, count + 6), rng)
+    y = x + 1.5 * rng.normal(size=x.shape)
+    varying = detector.background(499)
+    for reference in y[count:]:
+        found = detector.scores(np.tile(reference, (count, 1)), y[:count], warn=False, swap=False).scores
+        own = detector.background(499, reference=reference)
+        away.append([abs(np.mean(found > each.threshold(rate)) - rate) for each in (varying, own)])
+    worst = np.max(away, axis=0)
+    assert worst[1] < room(rate, count, 499, 1000) < worst[0]
+    series = changing_series()
+    found = scan(
+        series, 12, p, q, noise=1.5, features=FEATURES, step=40, reference=series[:12], replicates=99, warn=False
+    )
+    assert found.threshold == detector.background(99, reference=series[:12]).threshold()
+
+
+def test_neighbouring_windows_of_a_slow_process_have_a_background_of_their_own():
+    def slow(n, length):
+        x = np.empty((n, length))
+        x[:, 0] = 1.5 * rng.normal(size=n)
+        for t in range(1, length):
+            x[:, t] = 0.97 * x[:, t - 1] + 1.5 * np.sqrt(1.0 - 0.97**2) * rng.normal(size=n)
+        return x
+
+    rng, rate, count = np.random.default_rng(0), 0.1, 600
+    detector = Detector(slow(2000, 8), rng.uniform(-20, 20, (2000, 1)) + slow(2000, 8), noise=1.0, features=level)
+    both = slow(count, 16) + rng.normal(size=(count, 16))
+    found = detector.scores(both[:, :8], both[:, 8:], warn=False, swap=False).scores
+    near, apart = detector.background(999, pairs=slow(1500, 16)), detector.background(999)
+    assert abs(np.mean(found > near.threshold(rate)) - rate) < room(rate, count, 999, 2000)
+    assert np.mean(found > apart.threshold(rate)) < 0.01
+
+
+def level(x):
+    return x.mean(axis=1)
+
+
+@pytest.mark.parametrize("channels", [0, 2])
+def test_pairs_are_cut_in_two_and_nothing_is_left_out(channels):
+    p, q = priors(100)
+    if channels:
+        p, q = (np.stack([x, x[::-1]], axis=2) for x in (p, q))
+    detector = Detector(p, q, noise=1.5, features=FEATURES, radius=0.1, draw=lambda x, rng: x)
+    pairs = np.concatenate([p[:30], p[30:60]], axis=1)  # of the prior, which is not known
+    wanted = detector.scores(p[:30], p[30:60], warn=False).scores
+    np.testing.assert_allclose(detector.background(30, pairs=pairs).scores, np.sort(wanted), atol=1e-7)
+    np.testing.assert_allclose(detector.background(60, pairs=pairs).scores[::2], np.sort(wanted), atol=1e-7)
+
+
+@pytest.mark.parametrize("as_other", [np.copy, np.ndarray.tolist])
+def test_equal_priors_are_shared_whatever_object_they_are(as_other):
+    p = priors(60)[0]
+    wanted = Detector(p, p, noise=0.5, features=FEATURES, method="evidence").background(50).scores
+    found = Detector(p, as_other(p), noise=0.5, features=FEATURES, method="evidence").background(50).scores
+    # a drawn row that stayed in the other prior would speak for a signal
+    np.testing.assert_allclose(found, wanted)
+    np.testing.assert_allclose(found, 0.0, atol=1e-9)
+
+
+def test_a_background_is_refused_where_it_was_not_made_for():
+    p, q = priors(100)
+    given = {"noise": 1.5, "features": FEATURES}
+    detector, series = Detector(p, q, **given), changing_series()
+    background = detector.background(39)
+    others = [
+        detector.using("energy"),
+        Detector(p, q, **{**given, "noise": 1.6}),
+        Detector(p, q, **given, radius=0.1),
+        Detector(p, q, **{**given, "features": pre.Autocorrelation(3)}),
+        Detector(p, q, **given, standardise=True),
+        Detector(q, p, **given),
+        Detector(*priors(100, window=13), **given),
+    ]
+    for other in others:
+        with pytest.raises(pre.DataError, match="background: was made for"):
+            other.scan(series, step=40, background=background)
+    again = Detector(p.tolist(), q.tolist(), **given).scan(series, step=40, background=background, warn=False)
+    by_hand = others[1].scan(series, step=40, background=Background(background.scores), warn=False)
+    assert again.threshold == by_hand.threshold == background.threshold()
+
+
+def test_a_background_for_a_reference_is_refused_elsewhere():
+    p, q = priors(100)
+    detector, series = Detector(p, q, noise=1.5, features=FEATURES), changing_series()
+    fixed, varying = detector.background(39, reference=series[:12]), detector.background(39)
+    for reference, background, message in (
+        (None, fixed, "for one reference"),
+        (series[1:13], fixed, "for one reference"),
+        (series[:12], varying, "for many y_p"),
+    ):
+        with pytest.raises(pre.DataError, match=f"background: was made {message}"):
+            detector.scan(series, step=40, reference=reference, background=background)
+    with pytest.raises(pre.DataError, match="background: was made for one reference"):
+        detector.score(series[1:13], series[:12], background=fixed)
+    assert detector.score(series[:12], series[50:62], background=fixed, warn=False).p_value > 0.0
+    for background in (varying, Background(varying.scores)):
+        detector.scan(series, step=40, background=background, warn=False)
+    detector.scan(series, step=40, reference=series[:12], background=Background(fixed.scores), warn=False)
 
 
 def test_a_likelihood_of_ones_own_needs_draws_of_ones_own():
@@ -358,6 +467,43 @@ def test_a_target_outside_the_hull_has_an_infinite_score_and_a_minimal_radius():
     enough = scores(Y, Y, p, q, noise=10.0, features="linear", radius=1.05 * least, warn=False)
     assert np.all(np.isfinite(enough.scores))
     assert all(status.ok for status in enough.status)
+
+
+def test_a_background_outside_the_hull_leaves_no_alarm_and_says_so():
+    rng = np.random.default_rng(0)
+    p, q, series = rng.normal(2.5, 1.0, (60, 3)), rng.normal(0.0, 1.0, (60, 3)), rng.normal(2.5, 1.5, 30)
+    detector = Detector(p, q, noise=1.0, features="linear")
+    background = detector.background(39)
+    assert background.threshold() == np.inf
+    found = detector.scan(series, step=3, background=background, warn=False)
+    assert not found.alarms.any()
+    assert found.peaks() == []
+    (said,) = [sentence for sentence in found.warnings if "no alarm is possible at rate 0.05" in sentence]
+    assert f"a radius above {background.minimal_radius:.4g} gives every background pair a score" in said
+    relaxed = Detector(p, q, noise=1.0, features="linear", radius=1.05 * background.minimal_radius).background(39)
+    assert np.all(np.isfinite(relaxed.scores))
+    assert relaxed.minimal_radius == 0.0
+    by_hand = detector.scan(series, step=3, background=Background(background.scores), warn=False)
+    assert any("no alarm is possible" in sentence and "radius" not in sentence for sentence in by_hand.warnings)
+
+
+@pytest.mark.parametrize("side", ["p", "q"])
+def test_the_swap_leaves_pairs_outside_the_hull_alone(side):
+    rng = np.random.default_rng(0)
+    p, q = np.r_[rng.normal(0.0, 0.5, (50, 3)), rng.normal(9.0, 0.5, (50, 3))], rng.normal(0.0, 1.0, (60, 3))
+    detector = Detector(p, q, noise=1.0, features="linear")
+    Y_p, Y_q = np.tile([[0.1], [9.0]], (20, 3)) + 0.1 * rng.normal(size=(40, 3)), rng.normal(size=(40, 3))
+    found, solved = detector.scores(Y_p, Y_q, warn=False, swap=False), []
+    assert np.isposinf(found.scores).sum() == 20
+
+    def noted(*pairs):
+        solved.append(detector._scorer(*pairs))
+        return solved[-1]
+
+    assert cautions.influence(noted, found, Y_p, Y_q, side) > 0.0
+    assert np.all(np.isfinite(solved[0].scores))
+    assert np.isnan(cautions.influence(noted, detector.scores(Y_p[1::2], Y_q[1::2], warn=False), Y_p, Y_q, side))
+    assert len(solved) == 1
 
 
 def test_a_window_without_influence_is_warned_of():
@@ -435,6 +581,51 @@ def test_peaks_are_local_maxima_a_window_apart():
     assert [peak.score for peak in found.peaks(above=level)] == heights[:2]
 
 
+def test_peaks_among_infinite_scores_lie_farthest_from_the_hull():
+    p, q = priors(60)
+    found = scan(changing_series(), 12, p, q, noise=1.5, features=FEATURES, warn=False)
+    scores, radius, places = np.array(found.scores), np.full(len(found), np.nan), np.arange(len(found))
+    far = 0.2 + 0.1 * np.cos((places - 30) / 5.0)
+    scores[10:100], radius[10:100] = np.inf, far[10:100]
+    peaks = replace(found, scores=scores, minimal_radius=radius).peaks()
+    assert {peak.index for peak in peaks[:3]} == {30, 61, 93}  # a period of 10π apart
+    finite = [np.isfinite(peak.score) for peak in peaks]
+    assert finite == sorted(finite)
+    assert finite[-1]
+
+
+def test_a_long_scan_takes_little_memory():
+    detector = Detector(*priors(20, window=300), noise=1.0, features=FEATURES, method="energy")
+    series = np.random.default_rng(0).normal(size=20_000)
+    tracemalloc.start()
+    try:
+        detector.scan(series)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.25 * 8 * 300 * len(series)  # all windows at once are that much
+
+
+def test_one_channel_is_a_plain_series():
+    p, q = priors(100)
+    series = changing_series()
+    given = {"noise": 1.5, "features": FEATURES, "step": 40, "warn": False}
+    wanted = scan(series, 12, p, q, reference=series[:12], **given)
+    for column in (series[:, None], pre_frame(series)):
+        found = scan(column, 12, p, q, reference=series[:12, None], **given)
+        np.testing.assert_array_equal(found.scores, wanted.scores)
+        assert found.series.shape == (240,)
+    found = scan(series, 12, p[:, :, None], q[:, :, None], reference=series[:12], **given)
+    np.testing.assert_allclose(found.scores, wanted.scores)
+    assert found.series.shape == (240, 1)
+
+
+def pre_frame(series):
+    import pandas as pd
+
+    return pd.DataFrame({"v": series})
+
+
 def test_progress_is_shown_to_those_who_ask(capsys):
     p, q = priors(100)
     silent = scan(changing_series(), 12, p, q, noise=1.5, features=FEATURES, step=20, warn=False)
@@ -459,6 +650,14 @@ def test_results_as_frames_and_figures():
     np.testing.assert_allclose(figure.axes[1].lines[0].get_ydata(), found.scores)
     with pytest.raises(ValueError, match="read-only"):
         found.scores[0] = 0.0
+
+
+@pytest.mark.parametrize(("channels", "last"), [(5, "channel 4"), (6, "channel 5"), (8, "channels 5 to 7")])
+def test_the_legend_names_every_channel(channels, last):
+    figure = plot_scan(np.zeros((50, channels)), np.arange(10, 40), np.ones(30))
+    names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert names == [*(f"channel {c}" for c in range(min(channels - 1, 5))), last]
+    assert len(figure.axes[0].lines) == channels
 
 
 @pytest.mark.parametrize(
@@ -486,6 +685,24 @@ def test_results_as_frames_and_figures():
         ({"tol": 2.0}, "tol: 2.0"),
         ({"order": 0}, "order: 0"),
         ({"replicates": 9, "rate": 0.05}, "rate: 0.05 is below 1/10"),
+        ({"noise": 1e-200}, "noise: 1e-200 must be"),
+        ({"noise": 1e200, "replicates": 39}, r"noise: 1e\+200 must be"),
+        ({"noise": lambda x, Y: "abc"}, "noise: returned no numbers"),
+        ({"series": np.full(50, 1e305), "noise": 1e-5}, "noise: log-likelihoods overflow"),
+        ({"series": [[1.0], [2.0, 3.0]]}, "series: cannot be read as an array"),
+        ({"series": np.full(50, np.nan)}, "fill them in first$"),
+        ({"prior_p": [[1.0], [2.0, 3.0]]}, "prior_p: cannot be read as an array"),
+        ({"draw": 3}, "draw: 3 is not a function"),
+        ({"method": ["pre"]}, r"method: \['pre'\] is not known"),
+        ({"rate": "x"}, "rate: 'x' is not a number"),
+        ({"rate": 7}, "rate: 7 is not between"),
+        ({"seed": -1, "replicates": 39}, "seed: -1 is not"),
+        ({"seed": "a", "replicates": 39}, "seed: 'a' is not"),
+        ({"reference": "a"}, "reference: holds"),
+        ({"reference": [[1.0], [2.0, 3.0]]}, "reference: cannot be read as an array"),
+        ({"pairs": np.zeros((9, 24))}, "pairs: are for simulated background"),
+        ({"pairs": np.zeros((9, 12)), "replicates": 39}, "pairs: has sequences of 12 time points, a pair of windows"),
+        ({"pairs": np.zeros((9, 24)), "replicates": 39, "reference": np.zeros(12)}, "pairs: say where y_p comes from"),
         ({"reference": np.zeros(5)}, "reference: has 5 time points, prior_p has sequences of 12"),
     ],
 )
@@ -494,6 +711,30 @@ def test_mistakes_are_named(change, message):
     given = {"series": changing_series(), "window": 12, "prior_p": p, "prior_q": q, "noise": 1.5, "features": FEATURES}
     with pytest.raises(pre.DataError, match=message):
         scan(**{**given, **change}, warn=False)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda d, y: d.score([[1, 2], [3]], y), "y_p: cannot be read as an array"),
+        (lambda d, y: d.score(y, y[:5]), "y_q: has 5 time points, prior_p"),
+        (lambda d, y: d.score(y, y, background=3), "background: 3 is not one"),
+        (lambda d, y: d.scan(changing_series(), step=40, warn=False).peaks(distance="a"), "distance: 'a' is not"),
+        (lambda d, y: d.scan(changing_series(), step=40, warn=False).peaks(-1), "count: -1 is not"),
+        (lambda d, y: d.scan(changing_series(), step=40, warn=False).peaks(above=np.nan), "above: nan is not"),
+        (lambda d, y: Background("a"), "scores: must be numbers"),
+        (lambda d, y: Background([1.0]).p_values("a"), "scores: must be numbers"),
+    ],
+)
+def test_mistakes_in_methods_are_named(call, message):
+    p, q = priors(30)
+    with pytest.raises(pre.DataError, match=f"^{message}"):
+        call(Detector(p, q, noise=1.5, features=FEATURES), p[0])
+
+
+def test_noise_must_be_given():
+    with pytest.raises(TypeError, match=r"score\(\) missing 1 required keyword-only argument: 'noise'"):
+        score(np.zeros(12), np.zeros(12), *priors(30))
 
 
 def test_pairs_must_match():
@@ -519,10 +760,44 @@ def test_sound_is_read_as_numbers_up_to_one(tmp_path, dtype, scale, offset):
     np.testing.assert_allclose(found.series, sound, atol=1.1 / min(scale, 1e7) if scale > 1 else 1e-6)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_only_the_chosen_columns_are_read(tmp_path, kind):
+    import pandas as pd
+
+    frame = pd.DataFrame({"time": ["2023-01-01T00:00", "2023-01-01T00:10"], "v": [1.0, 2.0], "w": [3.0, 4.0]})
+    path = tmp_path / f"a.{kind}"
+    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    np.testing.assert_array_equal(read_recording(path, ["w"]).series, [3.0, 4.0])
+    np.testing.assert_array_equal(read_recording(path, ["w", "v"]).series, [[3.0, 1.0], [4.0, 2.0]])
+    with pytest.raises(pre.DataError, match=r"^columns: 'u' is not among time, v, w"):
+        read_recording(path, ["u"])
+    with pytest.raises(pre.DataError, match="column 'time'"):
+        read_recording(path)
+
+
+@pytest.mark.parametrize("text", ["v\n1\n\n3\n", "v,w\n1,2\n\n3,4\n"])
+def test_an_empty_line_is_no_row_less(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(pre.DataError, match="line 3 is empty"):
+        read_recording(tmp_path / "a.csv", ["v"])
+    (tmp_path / "a.csv").write_text(text.replace("\n\n", "\n") + "\n\n")  # at the end it is nothing
+    np.testing.assert_array_equal(read_recording(tmp_path / "a.csv", ["v"]).series, [1.0, 3.0])
+
+
+def test_channels_of_a_sound_are_chosen_by_number(tmp_path):
+    sound = np.column_stack([np.sin(np.arange(50.0)), np.cos(np.arange(50.0))]).astype(np.float32)
+    wavfile.write(tmp_path / "a.wav", 8000, sound)
+    assert read_recording(tmp_path / "a.wav").series.shape == (50, 2)
+    np.testing.assert_array_equal(read_recording(tmp_path / "a.wav", ["1"]).series, sound[:, 1])
+    with pytest.raises(pre.DataError, match=r"^columns: '2' is not among the channels 0, 1"):
+        read_recording(tmp_path / "a.wav", ["2"])
+
+
 def test_priors_are_read_without_pickles(tmp_path):
     np.savez(tmp_path / "p.npz", x=np.zeros((3, 4, 2)))
     assert read_prior(tmp_path / "p.npz").shape == (3, 4, 2)
     np.savez(tmp_path / "bad.npz", x=np.array([{}], dtype=object))
+    np.save(tmp_path / "array.npy", np.zeros((3, 4)))
     for name, content in (("text.npz", b"no"), ("empty.npz", b"")):
         (tmp_path / name).write_bytes(content)
     for name, message in (
@@ -530,6 +805,7 @@ def test_priors_are_read_without_pickles(tmp_path):
         ("text.npz", "is not an npz file"),
         ("empty.npz", "is not an npz file"),
         ("none.npz", "cannot be read"),
+        ("array.npy", "is not an npz file of plain arrays, as np.savez writes it"),
     ):
         with pytest.raises(pre.DataError, match=message):
             read_prior(tmp_path / name)
@@ -578,6 +854,27 @@ def test_the_command_writes_scores_and_a_figure(files):
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("kind", ["reference", "pairs"])
+def test_the_command_calibrates_for_what_it_compares(files, monkeypatch, kind):
+    from typer.testing import CliRunner
+
+    from pre_convex.cli import app
+
+    monkeypatch.chdir(files)
+    series = read_recording("series.csv", ["value"]).series
+    pairs = sequences(np.full(50, 0.6), np.random.default_rng(3), 24)
+    np.savez("pairs.npz", pairs)
+    option, given = {"reference": ("5", series[5:17]), "pairs": ("pairs.npz", pairs)}[kind]
+    wanted = scan(
+        series, 12, read_prior("p.npz"), read_prior("q.npz"), noise=1.5, features=FEATURES, step=40, replicates=39,
+        warn=False, **{kind: given},
+    )  # fmt: skip
+    options = ["--columns", "value", "--lags", "2", "--noise", "1.5", "--step", "40", "--replicates", "39"]
+    result = CliRunner().invoke(app, command("series.csv", *options, f"--{kind}", option))
+    assert f"threshold {wanted.threshold:.4g} at rate 0.05 for each window" in result.stdout
+    assert f"above it: {wanted.alarms.sum()}; {0.05 * len(wanted):.3g} expected of background alone" in result.stdout
+
+
 def test_the_command_reads_sound_and_says_seconds(files):
     options = ["--method", "ar", "--order", "2", "--replicates", "0", "--lags", "2"]
     result = detect(files, "series.wav", "--noise", "0.15", *options)
@@ -601,6 +898,10 @@ def test_a_mistake_on_the_command_line_is_one_line(files):
         ("series.wav", ["--noise", "1", "--lags", "2", "--noise-drawn", "1,2"], "--noise-drawn: has 2 numbers"),
         ("series.wav", ["--noise", "1", "--lags", "2", "--noise-drawn", "0"], "--noise-drawn: 0 is not positive"),
         ("absent.wav", ["--noise", "1"], "absent.wav: cannot be read"),
+        ("series.wav", ["--noise", "1,2", "--lags", "2"], "noise: [1.0, 2.0] must be one positive standard deviation"),
+        ("series.wav", ["--noise", "1", "--features", "kernel"], "--features: 'kernel' is not known; use one of auto"),
+        ("series.wav", ["--noise", "1", "--pairs", "p.npz", "--replicates", "0"], "--pairs: is for simulated"),
+        ("series.wav", ["--noise", "1", "--columns", "1"], "columns: '1' is not among the channels 0"),
         ("p.npz", ["--noise", "1", "--method", "magic", "--lags", "2"], "method: 'magic' is not known"),
         (
             "series.wav",

@@ -14,6 +14,9 @@ from rich.console import Console
 from ..errors import DataError, MissingExtraError
 from .app import app, new_table
 
+#: features that a name is enough for
+FEATURES = ("autocorrelation", "lag-products", "linear", "polynomial")
+
 
 @app.command()
 def detect(
@@ -26,13 +29,14 @@ def detect(
     ] = "",
     window: Annotated[int | None, typer.Option(min=1, help="Time points of a window; that of the priors.")] = None,
     step: Annotated[int, typer.Option(min=1, help="Time points between windows.")] = 1,
-    columns: Annotated[str, typer.Option(help="Columns of a table to take, commas between; all by default.")] = "",
+    columns: Annotated[
+        str,
+        typer.Option(help="Columns of a table, or channels of a WAV file (0, 1, …), commas between; all by default."),
+    ] = "",
     reference: Annotated[
         int | None, typer.Option(min=0, help="Where one window begins that all others are compared with.")
     ] = None,
-    features: Annotated[
-        str, typer.Option(help="autocorrelation, lag-products, linear or polynomial.")
-    ] = "autocorrelation",
+    features: Annotated[str, typer.Option(help=f"{', '.join(FEATURES[:-1])} or {FEATURES[-1]}.")] = FEATURES[0],
     lags: Annotated[int, typer.Option(min=1, help="Lags of the autocorrelation features.")] = 20,
     radius: Annotated[float, typer.Option(help="Relaxation radius R.")] = 0.0,
     norm: Annotated[str, typer.Option(help="2, inf or 1.")] = "2",
@@ -45,6 +49,10 @@ def detect(
     order: Annotated[int, typer.Option(min=1, help="Order of autocorrelation, ar and sst.")] = 20,
     rate: Annotated[float, typer.Option(help="False-alarm rate of the threshold, for each window.")] = 0.05,
     replicates: Annotated[int, typer.Option(min=0, help="Simulated background pairs; 0 for no p-values.")] = 999,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(help="npz with background two windows long, to simulate neighbouring windows from."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
     peaks: Annotated[int, typer.Option(min=1, help="Peaks to print.")] = 5,
     out: Annotated[Path | None, typer.Option(help="Folder for scores.csv and scan.png.")] = None,
@@ -58,6 +66,10 @@ def detect(
     names = tuple(name.strip() for name in columns.split(",") if name.strip())
     recording = read_recording(series, names)
     background_x, signal_x = read_prior(prior_p), read_prior(prior_q)
+    if features not in FEATURES:
+        raise DataError(f"--features: {features!r} is not known; use one of {', '.join(FEATURES)}")
+    if pairs is not None and not replicates:
+        raise DataError("--pairs: is for simulated background; ask for --replicates too")
     if window is not None:
         check_window(window, background_x)
     detector = Detector(
@@ -74,13 +86,22 @@ def detect(
     )
     length = detector.priors.shape.window
     console = Console()
-    background = detector.background(replicates, seed=seed, verbose=console.is_terminal) if replicates else None
+    fixed = None if reference is None else _window(recording.series, reference, length)
+    background = None
+    if replicates:
+        background = detector.background(
+            replicates,
+            reference=fixed,
+            pairs=None if pairs is None else read_prior(pairs),
+            seed=seed,
+            verbose=console.is_terminal,
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DetectionWarning)  # they are printed below
         found = detector.scan(
             recording.series,
             step=step,
-            reference=None if reference is None else _window(recording.series, reference, length),
+            reference=fixed,
             background=background,
             rate=rate,
             verbose=console.is_terminal,
@@ -96,7 +117,8 @@ def _report(console: Console, found: Any, second: float | None, count: int, rate
     calibrated = found.threshold == found.threshold
     if calibrated:
         alarms = int(found.alarms.sum())
-        console.print(f"threshold {found.threshold:.4g} at false-alarm rate {rate:g}: {alarms} windows above it")
+        console.print(f"threshold {found.threshold:.4g} at rate {rate:g} for each window")
+        console.print(f"windows above it: {alarms}; {rate * len(found):.3g} expected of background alone")
     table = new_table()
     for name in ("peak at", *(["seconds"] if second else []), "score", *(["p-value"] if calibrated else [])):
         table.add_column(name, justify="right")

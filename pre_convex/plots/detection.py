@@ -63,9 +63,12 @@ def plot_scan(
     channels = series[:, None] if series.ndim == 1 else series
     stride = max(1, len(series) // POINTS)
     at = np.arange(0, len(series), stride) / unit
-    for c in range(channels.shape[1]):
-        colour, name = CHANNELS[c % len(CHANNELS)], f"channel {c}" if c < len(CHANNELS) else "_others"
-        above.plot(at, channels[::stride, c], color=colour, linewidth=0.8, label=name)
+    named, last = len(CHANNELS), channels.shape[1] - 1
+    for c in range(min(named, last + 1)):
+        above.plot(at, channels[::stride, c], color=CHANNELS[c], linewidth=0.8, label=f"channel {c}")
+    if last >= named:
+        rest = above.plot(at, channels[::stride, named:], ":", color=GREY, linewidth=0.6, alpha=0.6, zorder=1.5)
+        rest[0].set_label(f"channels {named} to {last}" if last > named else f"channel {last}")
     if channels.shape[1] > 1:
         above.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
     above.set_ylabel("series")

@@ -83,9 +83,7 @@ class OwnNoise:
             try:
                 found = np.asarray(self.function(self.shape.full(part), windows), dtype=float)
             except (TypeError, ValueError) as error:
-                raise DataError(
-                    f"noise: returned no array of numbers ({error}); return shape (rows, windows)"
-                ) from error
+                raise DataError(f"noise: returned no numbers ({error}); return shape (rows, windows)") from error
             if found.shape != (len(part), len(Y)):
                 raise DataError(
                     f"noise: returned shape {found.shape} for {len(part)} rows and {len(Y)} windows; "
@@ -115,7 +113,9 @@ def make_observation(noise: Any, shape: Shape, sample: Array) -> Observation:
     channels = max(shape.channels, 1)
     if sigma.ndim > 1 or sigma.size not in (1, channels) or not np.all((sigma > SMALL) & (sigma < 1.0 / SMALL)):
         each = f", one for each of {channels} channels," if channels > 1 else ""
-        raise DataError(f"noise: {noise!r} must be one positive standard deviation{each} or a function")
+        raise DataError(
+            f"noise: {noise!r} must be one positive standard deviation, 1e-100 to 1e100{each}, or a function"
+        )
     by_channel = np.broadcast_to(sigma.ravel(), (channels,))
     # medians, because a few sequences may have run away
     middle = np.median(sample.reshape(-1, channels), axis=0)
