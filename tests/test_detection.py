@@ -690,7 +690,7 @@ def test_the_legend_names_every_channel(channels, last):
         ({"noise": lambda x, Y: "abc"}, "noise: returned no numbers"),
         ({"series": np.full(50, 1e305), "noise": 1e-5}, "noise: log-likelihoods overflow"),
         ({"series": [[1.0], [2.0, 3.0]]}, "series: cannot be read as an array"),
-        ({"series": np.full(50, np.nan)}, "fill them in first$"),
+        ({"series": np.full(50, np.nan)}, r"entries\); fill them in first"),
         ({"prior_p": [[1.0], [2.0, 3.0]]}, "prior_p: cannot be read as an array"),
         ({"draw": 3}, "draw: 3 is not a function"),
         ({"method": ["pre"]}, r"method: \['pre'\] is not known"),
