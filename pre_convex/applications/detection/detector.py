@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from .plugin import evidence, plugin
 from .posteriors import Priors, make_priors
 from .ratio import Found, Options, Scorer, joined, posterior_ratio
 from .scored import Peak, Scan, Score, Scores
-from .significance import Background, check_background, check_rate, make_origin
+from .significance import Background, Origin, check_background, check_rate, make_origin
 from .simulation import Draw, draw_pairs, halve_pairs
 from .windows import as_series, check_window, cut_pairs, flat, one_window, same_shape
 
@@ -234,12 +235,17 @@ class Detector:
         made = draw_pairs(*given, fixed) if pairs is None else halve_pairs(*given, pairs)
         found = self._found(made.Y_p, made.Y_q, made.left_out, "background", verbose)
         needed = np.max(found.minimal_radius[np.isposinf(found.scores)], initial=0.0)
-        return Background(found.scores, float(needed), make_origin(self.method, self.options, self.priors), fixed)
+        return Background(found.scores, float(needed), self._origin, fixed)
+
+    @cached_property
+    def _origin(self) -> Origin:
+        """What a background must have been made for to be used here."""
+        return make_origin(self.method, self.options, self.priors)
 
     def _check(self, background: Any, Y_p: Array | None, *, one: bool = False) -> None:
         """Raise unless the background may be used here, for these y_p."""
         if background is not None:
-            check_background(background, make_origin(self.method, self.options, self.priors), Y_p, one=one)
+            check_background(background, self._origin, Y_p, one=one)
 
     def _found(self, Y_p: Array, Y_q: Array, left_out: Index | None, what: str, verbose: bool) -> Found:
         """All pairs, a group at a time so that memory stays bounded."""
