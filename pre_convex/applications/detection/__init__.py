@@ -4,19 +4,10 @@ The score of two windows y_p and y_q is −ℓ(δ̂), the estimated divergence b
 given each of them, from samples of two priors: p, how background looks, and q, how a signal may look.
 """
 
-from .detector import (
-    METHODS,
-    Background,
-    DetectionWarning,
-    Detector,
-    Peak,
-    Scan,
-    Score,
-    Scores,
-    scan,
-    score,
-    scores,
-)
+from .cautions import DetectionWarning
+from .detector import METHODS, Detector, scan, score, scores
+from .scored import Peak, Scan, Score, Scores
+from .significance import Background
 
 __all__ = [
     "METHODS",

@@ -23,24 +23,12 @@ from .densities import density_plugin
 from .plugin import evidence, plugin
 from .posteriors import Priors, make_priors
 from .ratio import Found, Options, Scorer, joined, posterior_ratio
-from .scored import Peak, Scan, Score, Scores
+from .scored import Scan, Score, Scores
 from .significance import Background, Origin, check_background, check_rate, make_origin
 from .simulation import Draw, draw_pairs, halve_pairs
 from .windows import as_series, check_window, cut_pairs, flat, one_window, same_shape
 
-__all__ = [
-    "METHODS",
-    "Background",
-    "DetectionWarning",
-    "Detector",
-    "Peak",
-    "Scan",
-    "Score",
-    "Scores",
-    "scan",
-    "score",
-    "scores",
-]
+__all__ = ["METHODS", "Detector", "scan", "score", "scores"]
 
 #: ways to score two windows; adding one is a function and its line here
 METHODS: dict[str, Callable[[Priors, Options], Scorer]] = {

@@ -7,18 +7,12 @@ intervals cover the coefficients that infinitely many points of the same neighbo
 noise of drawing points, neither of how well the black box was trained nor of the choice of the neighbourhood.
 """
 
-from .explainer import (
-    Box,
-    Explanation,
-    Gaussian,
-    OnOff,
-    Points,
-    SuperPixels,
-    Tabular,
-    Words,
-    explain,
-    explain_all,
-)
+from .explainer import explain, explain_all
+from .local_explanation import Explanation
+from .perturbations import Box, Gaussian, OnOff, Points
+from .superpixels import SuperPixels
+from .tabular import Tabular
+from .words import Words
 
 __all__ = [
     "Box",

@@ -12,23 +12,9 @@ from ...likelihoods import ClassProbability
 from .answers import ask, neighbourhood
 from .black_box import BlackBox
 from .local_explanation import Explanation, make_explanation
-from .perturbations import Box, Gaussian, OnOff, Points, chance
-from .superpixels import SuperPixels
-from .tabular import Tabular
-from .words import Words
+from .perturbations import chance
 
-__all__ = [
-    "Box",
-    "Explanation",
-    "Gaussian",
-    "OnOff",
-    "Points",
-    "SuperPixels",
-    "Tabular",
-    "Words",
-    "explain",
-    "explain_all",
-]
+__all__ = ["explain", "explain_all"]
 
 
 def explain(
