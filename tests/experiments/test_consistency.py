@@ -1,20 +1,26 @@
 """Conditions of consistency: parts with known answers, and the quick version of the experiment."""
 
+import re
+
 import numpy as np
 import pytest
 
-from pre_convex.experiments import Setting, perform
+from pre_convex.experiments import Finding, Setting, perform
 from pre_convex.experiments.consistency import (
+    CONCLUSION,
     EIGENVALUE,
     HESSIAN,
     LIMIT,
     RATIO,
     SEEN,
     bounded_from,
+    conclude,
     draw,
+    judge_all,
     near,
     sample,
 )
+from pre_convex.experiments.shares import Share
 from pre_convex.inference import Inference
 from pre_convex.problem import RatioProblem
 from pre_convex.theory import min_eigenvalue, min_eigenvalue_in_ball, weyl_bound
@@ -70,9 +76,9 @@ def test_a_run_has_no_bounds_where_none_are_asked_for():
     [
         ({100: 0.3, 400: 0.4, 800: 0.4}, True, "holds from n = 100 on"),
         ({100: 0.1, 400: 0.4, 800: 0.4}, True, "holds from n = 400 on"),
-        ({100: 0.1, 400: 0.1, 800: 0.4}, True, "holds when n ≥ 800"),
+        ({100: 0.1, 400: 0.1, 800: 0.4}, True, "does not hold below n = 800"),
         ({100: 0.3, 400: 0.4, 800: 0.1}, True, "does not hold"),
-        ({100: 0.1, 400: 0.4, 800: 0.1}, False, "holds when n ≥ 800"),
+        ({100: 0.1, 400: 0.4, 800: 0.1}, False, "does not hold below n = 800"),
     ],
 )
 def test_from_which_size_on_a_bound_holds(values, above, verdict):
@@ -83,12 +89,31 @@ def test_near_means_to_a_tenth():
     assert [near(ratio) for ratio in (0.89, 0.91, 1.09, 1.11)] == ["does not hold", "holds", "holds", "does not hold"]
 
 
+def test_of_no_case_nothing_is_said():
+    assert [judge_all(*counts) for counts in ((0, 0), (3, 3), (2, 3))] == ["", "holds", "does not hold"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "tested", "above", "says"),
+    [
+        ("holds from n = 400 on", "holds", 0, "holds: .*No single run exceeds the ratio's bound.$"),
+        ("holds from n = 400 on", "holds", 3, "holds: .*Single runs exceed .*3 of 50 for n ≥ 400, and at most 3 of 50"),
+        ("holds from n = 400 on", "", 0, "holds: .*was not tested.$"),
+        ("does not hold below n = 800", "holds", 0, "^does not hold: min λ$"),
+        ("holds from n = 400 on", "does not hold", 0, f"^does not hold: {CONCLUSION}$"),
+    ],
+)
+def test_the_headline_follows_from_the_findings(verdict, tested, above, says):
+    findings = (Finding("min λ", "", "", verdict), Finding(CONCLUSION, "", "", tested))
+    assert re.search(says, conclude(findings, {400: Share(above, 50)}, Share(above, 50)))
+
+
 def test_verdicts(outcome):
     verdicts = {finding.question: finding.verdict for finding in outcome.findings}
     assert verdicts["min λ − 2 sd, n ≥ 400"].startswith("holds")
     for name in ("Weyl / min λ, n = 400", "λ at δ* / min λ, same n", "ratio by λ at δ*, same n"):
         assert verdicts[name] == "holds"
-    assert verdicts["ratio + 2 sd, all n"].startswith("holds")
+    assert verdicts["ratio + 2 sd, n ≥ 400"].startswith("holds")
     assert verdicts["√n‖δ̂‖ below the ratio"] == "holds"
     assert outcome.verdict.startswith("holds")
 

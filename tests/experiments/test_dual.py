@@ -3,8 +3,23 @@
 import numpy as np
 import pytest
 
-from pre_convex.experiments import Setting, perform
-from pre_convex.experiments.dual import RELAXATIONS, STAR, attempt, draw, make_problem, relax, slope, theorem
+from pre_convex.experiments import Finding, Setting, perform
+from pre_convex.experiments.dual import (
+    BOUND,
+    RELAXATIONS,
+    STAR,
+    STEP,
+    attempt,
+    conclude,
+    draw,
+    judge_size,
+    judge_slope,
+    judge_step,
+    make_problem,
+    relax,
+    slope,
+    theorem,
+)
 from pre_convex.solvers import installed_solvers, solve
 from pre_convex.theory import min_eigenvalue_in_ball
 
@@ -66,15 +81,74 @@ def test_multipliers_of_the_dual_are_delta_of_the_primal(solver):
     assert trial.e_qn < 1e-4
 
 
+@pytest.mark.parametrize(
+    ("steep", "noise", "verdict"),
+    [
+        (-0.51, 0.02, "holds"),
+        (-0.46, 0.02, "holds within 0.05"),
+        (-0.6, 0.08, "holds within 1.5 × its noise"),
+        (-0.6, 0.02, "does not hold"),
+        (0.5, 0.02, "does not hold"),
+    ],
+)
+def test_a_slope_is_judged_by_its_noise(steep, noise, verdict):
+    assert judge_slope(steep, noise) == verdict
+
+
+@pytest.mark.parametrize(
+    ("counts", "verdict"),
+    [((9, 0, 9), "holds"), ((0, 9, 9), "does not hold: ≥ does"), ((1, 8, 9), "does not hold: nor does ≥")],
+)
+def test_an_inequality_holds_in_all_cases_or_not(counts, verdict):
+    assert judge_step(*counts) == verdict
+
+
+@pytest.mark.parametrize(
+    ("sizes", "verdict"),
+    [
+        ([2e-8, 1e-7, 9e-7], "holds"),
+        ([2e-8, 1e-7, 9e-6], "holds in the median"),
+        ([1e-10, 1e-10, 1e-7], "does not hold: smaller"),
+        ([1e-5, 1e-5, 1e-5], "does not hold: larger"),
+    ],
+)
+def test_e_qn_is_about_the_papers_or_not(sizes, verdict):
+    assert judge_size(sizes) == verdict
+
+
+@pytest.mark.parametrize(
+    ("slope_verdict", "bound", "step", "begins", "turned"),
+    [
+        ("holds", "holds", "does not hold: ≥ does", "holds: the error falls as 1/√n for every R₃, ", True),
+        ("holds", "holds", "does not hold: nor does ≥", "holds: the error falls as 1/√n for every R₃, ", False),
+        ("holds", "holds", "holds", "holds: the error falls as 1/√n for every R₃, ", False),
+        ("holds within 0.05", "holds", "holds", "holds: the error falls as 1/√n for every R₃ (for some nearly", False),
+        ("does not hold", "holds", "holds", "does not hold: slope", False),
+        ("holds", "does not hold", "holds", "does not hold: its bound holds", False),
+    ],
+)
+def test_the_headline_follows_from_the_findings(slope_verdict, bound, step, begins, turned):
+    findings = (
+        Finding("slope", "", "−1/2", slope_verdict),
+        Finding(BOUND, "", "always", bound),
+        Finding(STEP, "", "in the proof", step),
+    )
+    verdict = conclude(findings, [{"solver": "SCS", "e_qn": [1e-9]}])
+    assert verdict.startswith(begins)
+    assert ("turns an inequality round" in verdict) == turned
+
+
 def test_verdicts(outcome):
     verdicts = {finding.question: finding.verdict for finding in outcome.findings}
     for relaxation in RELAXATIONS:
-        assert verdicts[f"error slope, R₃ = {relaxation:g}"] == "holds"
-    assert verdicts["its bound holds"] == "holds"
-    assert verdicts["‖∇ℓ−∇ℓ*‖ ≤ R₂‖δ−δ*‖"].startswith("does not hold")
-    assert verdicts["δ dual − primal, polished"] == "holds"
+        assert verdicts[f"error slope, R₃ = {relaxation:g}"].startswith("holds")
+    assert verdicts[BOUND] == "holds"
+    assert verdicts[STEP] == "does not hold: ≥ does"
+    assert verdicts["δ dual − primal, polished"] == "holds to 1e-06"
+    assert verdicts["E_qn, newton"] == ""
     assert outcome.verdict.startswith("holds: the error falls")
-    assert outcome.data["bound"]["smallest_steepness"] >= 1.0
+    assert min(outcome.data["bound"]["steepness"]) >= 1.0
+    assert outcome.data["bound"]["checked"] == len(RELAXATIONS) * outcome.data["bound"]["samples"]
     assert outcome.data["largest_gap"] < 1e-8
 
 

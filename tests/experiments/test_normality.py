@@ -2,9 +2,25 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import ndtri
 
-from pre_convex.experiments import Setting, perform
-from pre_convex.experiments.normality import NAMES, N, draw, estimate, exact_delta, judge, observe, shifted, theory
+from pre_convex.experiments import Finding, Setting, perform
+from pre_convex.experiments.normal_checks import CHECKS, anderson_darling, check_normal
+from pre_convex.experiments.normality import (
+    NAMES,
+    QUESTIONS,
+    N,
+    about_normality,
+    conclude,
+    draw,
+    estimate,
+    exact_delta,
+    judge,
+    observe,
+    shifted,
+    theory,
+)
 from pre_convex.experiments.shares import Share
 from pre_convex.inference import Inference
 from pre_convex.problem import RatioProblem
@@ -47,6 +63,58 @@ def test_the_centred_theory_ignores_a_shift_and_the_papers_does_not():
     assert longest[1] > 5 * longest[0]
 
 
+def test_p_values_of_normal_samples_are_what_they_say():
+    rng = np.random.default_rng(11)
+    found = np.array([[check_normal(rng.normal(size=300)).p[name] for name in CHECKS] for _ in range(400)])
+    for level in (0.05, 0.3):
+        share = dict(zip(CHECKS, (found <= level).mean(axis=0), strict=True))
+        noise = 3.5 * np.sqrt(level / 400)
+        assert share.pop("tail") <= level + noise  # a count is rarely exactly at the level
+        assert list(share.values()) == pytest.approx([level] * 3, abs=noise)
+
+
+@pytest.mark.parametrize(("squared", "p"), [(1.248, 0.25), (2.492, 0.05), (3.878, 0.01)])
+def test_anderson_and_darlings_critical_values(squared, p):
+    """Stretch a perfect sample until its A² is a tabulated critical value of a law known in full."""
+    z = ndtri((np.arange(1, 2001) - 0.5) / 2000)
+    scale = brentq(lambda s: anderson_darling(s * z)[0] - squared, 1.0, 2.0)
+    assert anderson_darling(scale * z)[1] == pytest.approx(p, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "failing"),
+    [
+        (lambda z: z, set()),
+        (lambda z: np.append(z[:-1], 6.0), {"largest"}),
+        (lambda z: np.where(np.abs(z) > 2.3, 1.35 * z, z), {"tail", "largest", "ad"}),
+        (lambda z: z + 0.2, {"ks", "ad"}),
+    ],
+)
+def test_each_check_fails_where_it_should(spoil, failing):
+    z = spoil(np.random.default_rng(3).normal(size=5000))
+    verdicts = {finding.question: finding.verdict for finding in about_normality([check_normal(z)], len(z))}
+    fails = {name for name, question in QUESTIONS.items() if verdicts[question] == "does not hold"}
+    assert failing - {"ad"} <= fails <= failing
+
+
+@pytest.mark.parametrize(
+    ("failed", "begins"),
+    [
+        ((), "holds: estimates are normal."),
+        (("largest",), "holds in the middle: estimates are normal but for the farthest"),
+        (("tail", "largest"), "holds in the middle: estimates are normal but in the tails."),
+        (("ks",), "does not hold: estimates are not normal."),
+    ],
+)
+def test_the_headline_follows_from_the_findings(outcome, failed, begins):
+    questions = [QUESTIONS[name] for name in failed]
+    findings = tuple(
+        Finding(f.question, f.ours, f.paper, "does not hold" if f.question in questions else f.verdict)
+        for f in outcome.findings
+    )
+    assert conclude(findings).startswith(begins)
+
+
 def test_verdicts(outcome):
     verdicts = {finding.question: finding.verdict for finding in outcome.findings}
     for name in ("ellipse, centred, x", "ellipse, centred, x+3", "own region, centred, x", "own region, centred, x+3"):
@@ -55,7 +123,7 @@ def test_verdicts(outcome):
         assert verdicts[name].startswith("holds nearly: tends to 4.")
     for name in ("ellipse, paper, x+3", "own region, paper, x+3"):
         assert verdicts[name].startswith("does not hold: tends to 1.")
-    assert verdicts["distance to normal (KS)"] == "holds"
+    assert all(verdicts[question] == "holds" for question in QUESTIONS.values())
     assert outcome.verdict.startswith("holds: estimates are normal. The centred covariance is right")
 
 
