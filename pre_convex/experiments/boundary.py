@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ..entropy import Array, exp
-from ..plots.canvas import BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure
+from ..plots.canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure, set_legend
 from .local import KINDS, SPREAD, Scene, angle, lime_line, make_scene, mean_and_half, pre_line, row_kernel, soft_line
 from .record import Finding, Outcome, Setting
 
@@ -29,18 +29,23 @@ REACH = 2.5
 Method = Callable[[Array, Array], Array]
 
 
+#: LIME with the kernel that its package gives it, and with none
+LIME, BARE = "LIME", "LIME, no kernel"
 #: classifiers from rows and probabilities; those with LIME's weights come second
 METHODS: dict[str, Method] = {
     "PRE": pre_line,
     "PRE, roles swapped": lambda x, proba: pre_line(x, proba, swap=True),
-    "LIME": lambda x, proba: lime_line(x, proba, kernel=False),
+    BARE: lambda x, proba: lime_line(x, proba, kernel=False),
     "soft logistic": soft_line,
     "PRE, kernel": lambda x, proba: pre_line(x, proba, weights=row_kernel(x)),
     "PRE, roles swapped, kernel": lambda x, proba: pre_line(x, proba, swap=True, weights=row_kernel(x)),
-    "LIME, kernel": lambda x, proba: lime_line(x, proba, kernel=True),
+    LIME: lime_line,
     "soft logistic, kernel": lambda x, proba: soft_line(x, proba, row_kernel(x)),
 }
-PLAIN = tuple(METHODS)[:4]
+PLAIN, WEIGHTED = tuple(METHODS)[:4], tuple(METHODS)[4:]
+#: methods in the pictures and over the outlier's probability
+DRAWN = (*PLAIN, LIME)
+OUTLIERS = tuple(range(len(KINDS)))
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,6 @@ def run(setting: Setting) -> Outcome:
             proba = scene.box.predict_proba(x)
             angles[i, c] = [scene.angle(method(x, proba)) for method in METHODS.values()]
         offsets[i] = _offsets(scene, setting.rng(1, i), setting.rng(2, i))
-    lead = _column(angles, 0, "PRE") - _column(angles, 0, "LIME")
     shown = {kind: _typical(angles, kind) for kind in (0, 2)}
     dial = _dial(setting)
     data = {
@@ -89,13 +93,16 @@ def run(setting: Setting) -> Outcome:
         "conditions": ["none", *KINDS],
         "methods": list(METHODS),
         "angle": np.array(mean_and_half(angles)),
-        "lead_on_lime": [_pair(angles, kind, "PRE", "LIME") for kind in CONDITIONS],
-        "share_of_lead": np.mean(lead < 0.0),
+        "black_boxes": sum(scene.boxes for scene in scenes),
+        "pre_less": {name: [_pair(angles, kind, "PRE", name) for kind in CONDITIONS] for name in (LIME, BARE)},
         "offset_agreement": {"own": offsets[:, 0].mean(), "labelled": offsets[:, 1].mean()},
         "pictures": [_picture(scenes[i], kind, setting.rng(1, i)) for kind, i in shown.items()],
         "dial": dial,
     }
-    findings = tuple(_findings(angles, offsets, dial))
+    findings = (
+        *_findings(angles, offsets, dial),
+        Finding("black boxes trained, used", f"{data['black_boxes']}, {count}"),
+    )
     return Outcome(findings, _verdict(angles), data)
 
 
@@ -129,7 +136,7 @@ def _dial(setting: Setting) -> dict[str, Any]:
     slope, reach = np.array([4.0, 0.0]), 1.5
     clouds = setting.pick(40, 3)
     levels = np.linspace(-6.0, 6.0, setting.pick(17, 5))
-    found = np.empty((2, len(levels), clouds, len(PLAIN)))
+    found = np.empty((clouds, 2, len(levels), len(DRAWN)))
     steps = [(s, j) for s in range(2) for j in range(len(levels))]
     for s, j in setting.track(steps, "dial", len(steps)):
         centre = reach * np.array([(1.0, -1.0)[s], 1.0])
@@ -139,12 +146,15 @@ def _dial(setting: Setting) -> dict[str, Any]:
             x = SPREAD * setting.rng(3, i).normal(size=(ROWS, 2))
             x[0], x[-1] = 0.0, centre
             proba = box.predict_proba(x)
-            found[s, j, i] = [angle(METHODS[name](x, proba)[:-1], truth) for name in PLAIN]
+            found[i, s, j] = [angle(METHODS[name](x, proba)[:-1], truth) for name in DRAWN]
+    mean, half = mean_and_half(found)
     return {
         "probability_of_minus": expit(levels),
-        "methods": list(PLAIN),
-        "plus_side": found[0].mean(axis=1),
-        "minus_side": found[1].mean(axis=1),
+        "methods": list(DRAWN),
+        "clouds": clouds,
+        "plus_side": mean[0],
+        "minus_side": mean[1],
+        "noise": half,
         "trend_on_minus_side": float(expit(reach * slope[0])),
     }
 
@@ -156,8 +166,7 @@ def _column(angles: Array, kind: int | None, method: str) -> Array:
 
 def _pair(angles: Array, kind: int | None, one: str, other: str) -> tuple[float, float]:
     """Mean of the paired differences of two methods' angles, and half of its 95 % interval."""
-    mean, half = mean_and_half(_column(angles, kind, one) - _column(angles, kind, other))
-    return float(mean), float(half)
+    return _mean(_column(angles, kind, one) - _column(angles, kind, other))
 
 
 def _typical(angles: Array, kind: int) -> int:
@@ -165,7 +174,7 @@ def _typical(angles: Array, kind: int) -> int:
 
     So what is seen is the outlier's doing, and as large as on average.
     """
-    names = ("PRE", "PRE, roles swapped", "LIME")
+    names = ("PRE", "PRE, roles swapped", LIME, BARE)
     clean = np.max([_column(angles, None, name) for name in names], axis=0)
     chosen = np.column_stack([_column(angles, kind, name) for name in names])
     far = ((chosen - chosen.mean(axis=0)) ** 2).sum(axis=1)
@@ -187,7 +196,7 @@ def _picture(scene: Scene, kind: int, rng: np.random.Generator) -> dict[str, Any
         "gradient": scene.direction,
         "rows": x,
         "plus": proba[:, 1] > 0.5,
-        "lines": {name: METHODS[name](x, proba) for name in PLAIN},
+        "lines": {name: METHODS[name](x, proba) for name in DRAWN},
     }
 
 
@@ -195,42 +204,60 @@ def _findings(angles: Array, offsets: Array, dial: Mapping[str, Any]) -> Iterato
     """The paper's claim for its own outlier, then for every other kind, opponent and role."""
     claim = "PRE accurate, LIME skewed"
 
-    def compare(question: str, kind: int | None, one: str = "PRE", other: str = "LIME", paper: str = "") -> Finding:
+    def compare(question: str, kind: int | None, one: str = "PRE", other: str = LIME, paper: str = "") -> Finding:
         left, right = (_column(angles, kind, name).mean() for name in (one, other))
         mean, half = _pair(angles, kind, one, other)
-        verdict = "holds" if mean + half < 0.0 else "does not hold" + (": reversed" if mean - half > 0.0 else "")
+        verdict = judge(mean, half)
         if paper and verdict == "holds" and left > 2.0 * _column(angles, None, one).mean():
             verdict = "holds in part: less skewed, not accurate"
         ours = f"{left:.1f}° − {right:.1f}° = {_signed(mean)}° ± {half:.1f}°"
         return Finding(question, ours, paper, "" if kind is None else verdict)
 
     yield compare("no outlier: angle of PRE − LIME", None)
-    for kind, name in enumerate(KINDS):
-        yield compare(f"{name}: PRE − LIME", kind, paper=claim if kind == 0 else "")
+    for other in (LIME, BARE):
+        for kind in OUTLIERS:
+            yield compare(f"{KINDS[kind]}: PRE − {other}", kind, other=other, paper=claim if kind == 0 else "")
     for kind in (0, 2):
-        yield compare(f"{KINDS[kind]}: roles swapped", kind, "PRE, roles swapped")
-    yield compare(f"{KINDS[0]}: only LIME has a kernel", 0, "PRE", "LIME, kernel")
+        yield compare(f"{KINDS[kind]}: roles swapped − {BARE}", kind, "PRE, roles swapped", BARE)
     for kind in (0, 2):
-        yield compare(f"{KINDS[kind]}: both have it", kind, "PRE, kernel", "LIME, kernel")
+        yield compare(f"{KINDS[kind]}: PRE, kernel − LIME", kind, "PRE, kernel")
     middle = len(dial["probability_of_minus"]) // 2
     sides = np.array([dial["plus_side"][middle], dial["minus_side"][middle]]).T
-    pulls = [f"{name} {{:.0f}}°, {{:.0f}}°".format(*sides[PLAIN.index(name)]) for name in ("PRE", "LIME")]
+    pulls = [f"{name} {{:.0f}}°, {{:.0f}}°".format(*sides[DRAWN.index(name)]) for name in ("PRE", BARE)]
     yield Finding("outlier with p₋ = 1/2 on the + side, on the − side", "; ".join(pulls))
-    outliers = angles[:, [CONDITIONS.index(kind) for kind in range(4)]].mean(axis=(0, 1))
-    pre, lime, soft = (outliers[PLAIN.index(name)] for name in ("PRE", "LIME", "soft logistic"))
+    magnifies = "a sigmoid magnifies outliers"
+    for kind in (0, 2):
+        yield _sigmoid(f"{KINDS[kind]}: soft logistic − PRE", _apart(angles, (kind,)), magnifies * (kind == 0))
+    yield _sigmoid("mean of the four kinds: soft logistic − PRE", _apart(angles, OUTLIERS), magnifies)
+    (own, labelled), (gain, half) = 100.0 * offsets.mean(axis=0), _mean(100.0 * (offsets[:, 0] - offsets[:, 1]))
     yield Finding(
-        "mean of the four kinds: PRE, LIME, soft logistic",
-        f"{pre:.1f}°, {lime:.1f}°, {soft:.1f}°",
-        "the sigmoid magnifies outliers",
-        "does not hold" if soft <= pre else "holds",
-    )
-    own, labelled = 100.0 * offsets.mean(axis=0)
-    yield Finding(
-        "local rows in the black box's class: own offset, from 400 labels",
-        f"{own:.1f} %, {labelled:.1f} %",
+        "local rows in the black box's class: own offset − from 400 labels",
+        f"{own:.1f} % − {labelled:.1f} % = {_signed(gain)} % ± {half:.1f} %",
         "an offset needs labelled rows",
-        "does not hold" if own >= labelled else "holds",
+        "holds" if gain + half < 0.0 else "does not hold" + (": worse with them" if gain - half > 0.0 else ""),
     )
+
+
+def judge(mean: float, half: float) -> str:
+    """Whether a difference is below zero beyond its interval."""
+    return "holds" if mean + half < 0.0 else "does not hold" + (": reversed" if mean - half > 0.0 else "")
+
+
+def _mean(values: Array) -> tuple[float, float]:
+    """Mean, and half of its 95 % interval."""
+    mean, half = mean_and_half(values)
+    return float(mean), float(half)
+
+
+def _apart(angles: Array, kinds: tuple[int, ...]) -> Array:
+    """Angles of soft-label logistic regression less those of PRE in the same cloud, mean of some kinds of outlier."""
+    return np.mean([_column(angles, kind, "soft logistic") - _column(angles, kind, "PRE") for kind in kinds], axis=0)
+
+
+def _sigmoid(question: str, apart: Array, paper: str) -> Finding:
+    """Whether an outlier pulls more on probabilities than on PRE."""
+    mean, half = _mean(apart)
+    return Finding(question, f"{_signed(mean)}° ± {half:.1f}°", paper, judge(-mean, half))
 
 
 def _signed(value: float) -> str:
@@ -239,22 +266,36 @@ def _signed(value: float) -> str:
 
 
 def _verdict(angles: Array) -> str:
-    """For which kinds PRE leads LIME on the same unweighted rows."""
-    ahead, behind = [], []
-    for kind, name in enumerate(KINDS):
-        mean, half = _pair(angles, kind, "PRE", "LIME")
-        if mean + half < 0.0:
-            ahead.append(name)
-        elif mean - half > 0.0:
-            behind.append(name)
-    if not ahead:
-        return "does not hold: PRE's boundary is better than LIME's for no kind of outlier"
-    text = f"holds when the outlier is {', '.join(ahead)}, the rows are the same and LIME has no kernel"
-    return text + (f"; reversed when it is {' or '.join(behind)}" if behind else "")
+    """Where PRE stands beside LIME with and without kernel: for the paper's outlier, and for every kind."""
+    pairs = {name: [_pair(angles, kind, "PRE", name) for kind in OUTLIERS] for name in (LIME, BARE)}
+    return conclude(pairs)
 
 
-COLOURS = dict(zip(PLAIN, (BLUE, SKY, ORANGE, GREEN), strict=True))
-STYLES = dict(zip(PLAIN, ("-", (0, (1, 1)), (0, (5, 2)), "-."), strict=True))
+def conclude(pairs: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """The verdict from PRE's angle less that of each opponent, (mean, half of the interval) of every kind."""
+    judged = {name: [judge(*pair) for pair in pairs[name]] for name in pairs}
+    against, against_bare = (judged[name][0] == "holds" for name in (LIME, BARE))
+    if against != against_bare:
+        claim = f"holds when LIME has {'its' if against else 'no'} kernel"
+    else:
+        claim = "holds" if against else "does not hold"
+    parts = [
+        f"less skewed than {name} for {_named(judged[name], 'holds')}, "
+        f"more for {_named(judged[name], 'does not hold: reversed')}"
+        for name in (LIME, BARE)
+    ]
+    return f"{claim}, for the paper's outlier ({KINDS[0]}). Over all kinds PRE is {'; '.join(parts)}."
+
+
+def _named(judged: Sequence[str], verdict: str) -> str:
+    """The kinds of outlier with this verdict."""
+    found = [kind.removesuffix(" the trend") for kind, each in zip(KINDS, judged, strict=True) if each == verdict]
+    return ", ".join(found) or "none"
+
+
+#: colour and style of what is drawn; the weighted ones have the colour of the plain ones
+COLOURS = dict(zip(DRAWN, (BLUE, SKY, AMBER, GREEN, ORANGE), strict=True))
+STYLES = dict(zip(DRAWN, ("-", (0, (1, 1)), (0, (5, 2)), "-.", (0, (5, 2))), strict=True))
 
 
 def draw(data: Mapping[str, Any]) -> Figure:
@@ -267,7 +308,7 @@ def draw(data: Mapping[str, Any]) -> Figure:
     for axes, picture, title in zip(planes, data["pictures"], titles, strict=True):
         _draw_plane(axes, picture)
         axes.set_title(title, fontsize=11)
-    top.legend(*planes[0].get_legend_handles_labels(), loc="outside upper center", ncols=7, fontsize=10, frameon=False)
+    top.legend(*planes[0].get_legend_handles_labels(), loc="outside upper center", ncols=8, fontsize=9.5, frameon=False)
     kinds, plus, minus = bottom.subplots(1, 3, width_ratios=[2.1, 1.0, 1.0])
     _draw_kinds(kinds, data)
     trend = data["dial"]["trend_on_minus_side"]
@@ -314,14 +355,15 @@ def _draw_kinds(axes: Any, data: Mapping[str, Any]) -> None:
     """Mean angles with intervals: a row for each kind of outlier, filled without and open with LIME's kernel."""
     mean, half = np.asarray(data["angle"])
     for m, name in enumerate(data["methods"]):
-        plain = name.removesuffix(", kernel")
-        place = np.arange(len(mean)) + 0.19 * (PLAIN.index(plain) - 1.5)
-        face = COLOURS[plain] if plain == name else "white"
+        weighted = name in WEIGHTED
+        plain = PLAIN[m % len(PLAIN)]
+        place = np.arange(len(mean)) + 0.21 * (PLAIN.index(plain) - 1.5) + 0.085 * weighted
+        colour = COLOURS.get(name, COLOURS[plain])
         axes.errorbar(
-            mean[:, m], place, xerr=half[:, m], fmt="o", color=COLOURS[plain], markerfacecolor=face, markersize=6.5,
-            linewidth=1.4, label=plain if plain == name else None,
+            mean[:, m], place, xerr=half[:, m], fmt="o", color=colour, markerfacecolor="white" if weighted else colour,
+            markersize=5.5, linewidth=1.4, label=name if not weighted or name == LIME else None,
         )  # fmt: skip
-    axes.errorbar([0.0], [-9.0], xerr=[0.0], fmt="o", color=GREY, markerfacecolor="white", label="open: LIME's kernel")
+    axes.errorbar([0.0], [-9.0], xerr=[0.0], fmt="o", color=GREY, markerfacecolor="white", label="open: with kernel")
     axes.set_yticks(range(len(mean)), ["no outlier", *(kind.replace(" the", "\nthe") for kind in KINDS)], fontsize=10)
     axes.set_ylim(len(mean) - 0.5, -0.5)
     for edge in np.arange(len(mean) - 1) + 0.5:
@@ -332,14 +374,16 @@ def _draw_kinds(axes: Any, data: Mapping[str, Any]) -> None:
     axes.set_axisbelow(True)
     axes.set_xlabel("mean angle to the black box's gradient (degrees)")
     axes.set_title(f"Every kind of outlier: {data['repetitions']} black boxes, 95 % intervals", fontsize=11)
-    axes.legend(fontsize=9, loc="upper right")
+    set_legend(axes)
 
 
 def _draw_dial(axes: Any, dial: Mapping[str, Any], side: str, trend: float, title: str) -> None:
     """Angle over the probability that the black box gives the outlier, on a logit scale."""
     level = logit(np.asarray(dial["probability_of_minus"]))
-    for name, curve in zip(dial["methods"], np.asarray(dial[side]).T, strict=True):
-        axes.plot(level, curve, color=COLOURS[name], linestyle=STYLES[name], linewidth=2.2)
+    noise = np.asarray(dial["noise"])[0 if side == "plus_side" else 1]
+    for name, curve, half in zip(dial["methods"], np.asarray(dial[side]).T, noise.T, strict=True):
+        axes.fill_between(level, curve - half, curve + half, color=COLOURS[name], alpha=0.18, linewidth=0)
+        axes.plot(level, curve, color=COLOURS[name], linestyle=STYLES[name], linewidth=2.0)
     ticks = np.array([0.01, 0.1, 0.5, 0.9, 0.99])
     axes.set_xticks(logit(ticks), [f"{tick:g}" for tick in ticks], fontsize=9)
     axes.axvline(logit(trend), color=GREY, linewidth=1.0, linestyle=":")

@@ -15,7 +15,7 @@ from ..applications.explanation.superpixels import grid_labels
 from ..entropy import Array, Index, exp
 from ..plots import plot_superpixels
 from ..plots.canvas import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, new_figure
-from .local import lime_module
+from .local import lime_fit, lime_module, soft_line
 from .mnist import read_mnist, read_openml
 from .record import Finding, Outcome, Setting
 
@@ -82,12 +82,13 @@ def coefficients(network: Any, image: Array, grid: tuple[int, int], n: int, seed
     interval = found.conf_int()
     labels = cells_of(image, grid)
     index = list(network.classes_).index(found.label)
+    proba = np.column_stack([1.0 - found.answers, found.answers])
     by_method = {
         PLAIN_PRE: found.coef,
         SPARSE_PRE: sparse.coef,
         LIME_OWN: lime_package(network, image, labels, index, n, seed),
-        LIME_SAME: lime_same_points(found.points, found.answers),
-        LOGISTIC: soft_logistic(found.points, found.answers),
+        LIME_SAME: lime_same_points(found.points, proba),
+        LOGISTIC: soft_line(found.points, proba)[:-1],
     }
     return by_method, (interval.lower > 0.0) | (interval.upper < 0.0)
 
@@ -117,29 +118,10 @@ def lime_package(network: Any, image: Array, labels: Index, index: int, n: int, 
     return coef
 
 
-def lime_same_points(points: Array, answers: Array) -> Array:
+def lime_same_points(points: Array, proba: Array) -> Array:
     """LIME's kernel and ridge on the points that PRE had."""
-    base = lime_module("lime_base").LimeBase(
-        lambda d: exp(-0.5 * np.square(d / LIME_WIDTH)), random_state=np.random.RandomState(0)
-    )
     on = np.sqrt(points.mean(axis=1))  # cosine of a row of ones and zeros with a row of ones
-    _, weights, _, _ = base.explain_instance_with_data(
-        points, answers[:, None], 1.0 - on, 0, points.shape[1], feature_selection="none"
-    )
-    coef = np.zeros(points.shape[1])
-    for feature, weight in weights:
-        coef[feature] = weight
-    return coef
-
-
-def soft_logistic(points: Array, answers: Array) -> Array:
-    """Logistic regression on both labels of every point, weighted by their probabilities; no penalty to speak of."""
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=1e8, tol=1e-8, max_iter=2000)
-    labels = np.repeat([1, 0], len(points))
-    model.fit(np.concatenate([points, points]), labels, sample_weight=np.concatenate([answers, 1.0 - answers]))
-    return np.asarray(model.coef_[0])
+    return lime_fit(points, proba, 1.0 - on, lambda d: exp(-0.5 * np.square(d / LIME_WIDTH)))[:-1]
 
 
 def deletion(network: Any, image: Array, labels: Index, order: Any) -> Array:

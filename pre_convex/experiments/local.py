@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "BlackBox",
     "Scene",
     "angle",
+    "lime_fit",
     "lime_kernel",
     "lime_line",
     "lime_module",
@@ -87,12 +89,16 @@ class BlackBox:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A black box, a point on its boundary, the unit gradient there, and one outlier of each kind."""
+    """A black box, a point on its boundary, the unit gradient there, and one outlier of each kind.
+
+    ``boxes`` counts the black boxes that were trained until one had such a point.
+    """
 
     box: BlackBox
     point: Array
     direction: Array
     outliers: Array
+    boxes: int
 
     def cloud(self, n: int, rng: np.random.Generator, kind: int | None = None) -> Array:
         """X_loc: the point, rows around it, and where a kind is given its outlier as the last of the n rows."""
@@ -135,12 +141,13 @@ def train_box(rng: np.random.Generator, features: int = 2) -> BlackBox:
 
 
 def make_scene(rng: np.random.Generator) -> Scene:
-    """A random point of a random black box's boundary that has outliers of all kinds among fresh rows.
+    """The first point of a random black box's boundary that has outliers of all kinds among fresh rows.
 
     Nothing is made up: an outlier is a row of the law of the training data, of which the black box is sure. It goes
-    against the trend where the black box's class is not that of the linear classifier at the point.
+    against the trend where the black box's class is not that of the linear classifier at the point. Points come from
+    fresh rows, in their random order; a black box that has no such point is passed over.
     """
-    while True:
+    for boxes in count(1):
         box = train_box(rng)
         rows, _ = box.draw(1000, rng)
         logit = box.logit(rows)
@@ -149,16 +156,18 @@ def make_scene(rng: np.random.Generator) -> Scene:
             found = [rows[where] for where in _kinds(rows - point, direction, logit)]
             if all(map(len, found)):
                 outliers = np.array([few[rng.integers(len(few))] for few in found])
-                return Scene(box, frozen(point), direction, frozen(outliers))
+                return Scene(box, frozen(point), direction, frozen(outliers), boxes)
+    raise AssertionError  # the loop has no end
 
 
 def make_wide_scene(rng: np.random.Generator) -> Scene:
-    """A random point of the boundary of a black box with many features, without outliers."""
-    while True:
+    """The first point of the boundary of a black box with many features, without outliers."""
+    for boxes in count(1):
         box = train_box(rng, WIDE)
         rows, _ = box.draw(100, rng)
         for point in _to_boundary(box, rows):
-            return Scene(box, frozen(point), _direction(box, point), frozen(np.empty((0, WIDE))))
+            return Scene(box, frozen(point), _direction(box, point), frozen(np.empty((0, WIDE))), boxes)
+    raise AssertionError  # the loop has no end
 
 
 def pre_line(x: Array, proba: Array, swap: bool = False, weights: Array | None = None) -> Array:
@@ -172,22 +181,30 @@ def pre_line(x: Array, proba: Array, swap: bool = False, weights: Array | None =
     return np.append(fit.coef, fit.offset)
 
 
-def lime_line(x: Array, proba: Array, kernel: bool, ridge: bool = True) -> Array:
-    """LIME's classifier on the given rows, from LIME's own code: a ridge regression of p₊ − 1/2 on x."""
+def lime_line(x: Array, proba: Array, kernel: bool = True, ridge: bool = True) -> Array:
+    """LIME's classifier on the given rows: a ridge regression of p₊ − 1/2 on x, with its kernel unless told."""
+    distances = np.sqrt(((x - x[0]) ** 2).sum(axis=1))
+    line = lime_fit(x, proba, distances, lambda d: lime_kernel(d, x.shape[1]) if kernel else np.ones(len(d)), ridge)
+    return line - np.append(np.zeros(x.shape[1]), 0.5)
+
+
+def lime_fit(x: Array, proba: Array, distances: Array, kernel: Callable[[Array], Array], ridge: bool = True) -> Array:
+    """LIME's regression of p₊ on rows with these distances from the point, [coefficients, offset], by its own code."""
     from sklearn.linear_model import LinearRegression
 
-    base = lime_module("lime_base").LimeBase(
-        lambda distances: lime_kernel(distances, x.shape[1]) if kernel else np.ones(len(distances))
-    )
-    distances = np.sqrt(((x - x[0]) ** 2).sum(axis=1))
+    base = lime_module("lime_base").LimeBase(kernel, random_state=np.random.RandomState(0))
     offset, pairs, _, _ = base.explain_instance_with_data(
         x, proba, distances, 1, x.shape[1], "none", None if ridge else LinearRegression()
     )
-    return np.append([value for _, value in sorted(pairs)], offset - 0.5)
+    return np.append([value for _, value in sorted(pairs)], offset)
 
 
 def lime_own_line(box: BlackBox, point: Array, n: int, seed: int) -> tuple[Array, Array]:
-    """LIME as its package runs: its classifier, and the rows that it drew, as wide as the training data."""
+    """LIME on rows that its package draws around the point, as wide as the training data; the classifier, and the rows.
+
+    The package's defaults are other: rows around the mean of the training data, and columns cut into quartiles. Neither
+    would leave a linear classifier at the point.
+    """
     rows = [point[None]]
 
     def answer(x: Array) -> Array:

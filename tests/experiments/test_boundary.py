@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pre_convex.applications.explanation import explain
 from pre_convex.experiments import Setting, perform
-from pre_convex.experiments.boundary import METHODS, PLAIN, Bump, draw
+from pre_convex.experiments.boundary import BARE, DRAWN, LIME, METHODS, Bump, conclude, draw, judge
 from pre_convex.experiments.local import KINDS, angle, lime_line, make_scene, pre_line, row_kernel, soft_line, train_box
 
 
@@ -113,29 +113,55 @@ def test_without_outlier_a_linear_black_box_is_found_exactly():
 
 def test_the_verdict_is_found_again(outcome):
     found, record = outcome
-    assert found.verdict.startswith("holds when the outlier is − against the trend")
+    assert found.verdict.startswith("holds when LIME has no kernel, for the paper's outlier (− against the trend)")
     data = record["data"]
     mean = dict(zip(data["methods"], np.array(data["angle"][0]).T, strict=True))
     none, minus, plus = 0, 1, 3
-    assert mean["PRE"][minus] < mean["LIME"][minus] - 2.0
+    assert mean["LIME"][minus] < mean["PRE"][minus] < mean["LIME, no kernel"][minus] - 2.0
     assert mean["PRE, roles swapped"][minus] > mean["PRE"][minus] + 5.0
-    assert mean["PRE, roles swapped"][plus] < mean["LIME"][plus] - 2.0
+    assert mean["PRE, roles swapped"][plus] < mean["LIME, no kernel"][plus] - 2.0
     assert mean["PRE"][plus] > mean["PRE, roles swapped"][plus] + 5.0
-    assert mean["LIME, kernel"][plus] < mean["PRE, kernel"][plus] - 2.0
+    assert mean["LIME"][plus] < mean["PRE, kernel"][plus] - 2.0
     assert all(mean[name][none] < 12.0 for name in METHODS)
     own, labelled = data["offset_agreement"].values()
     assert own > labelled
+    assert data["black_boxes"] >= data["repetitions"]
+    for name, lead in data["pre_less"].items():
+        assert [pair[0] for pair in lead] == pytest.approx(list(mean["PRE"] - mean[name]), abs=1e-3)
+
+
+FALLS, RISES, LEVEL = (-5.0, 1.0), (5.0, 1.0), (0.5, 1.0)
+
+
+@pytest.mark.parametrize(("pair", "verdict"), [(FALLS, "holds"), (LEVEL, "does not hold"), (RISES, "does not hold: r")])
+def test_a_difference_is_judged_by_its_interval(pair, verdict):
+    assert judge(*pair).startswith(verdict)
+
+
+@pytest.mark.parametrize(
+    ("lime", "bare", "begins", "ends"),
+    [
+        ([FALLS] * 4, [FALLS] * 4, "holds, for", "− against, − with, + against, + with, more for none."),
+        ([RISES, LEVEL, LEVEL, LEVEL], [FALLS] * 4, "holds when LIME has no kernel, for", "+ with, more for none."),
+        ([FALLS] * 4, [LEVEL] * 4, "holds when LIME has its kernel, for", "LIME, no kernel for none, more for none."),
+        ([RISES] * 4, [LEVEL] * 3 + [RISES], "does not hold, for", "for none, more for + with."),
+    ],
+)
+def test_the_headline_follows_from_both_opponents(lime, bare, begins, ends):
+    verdict = conclude({LIME: lime, BARE: bare})
+    assert verdict.startswith(begins)
+    assert verdict.endswith(ends)
 
 
 def test_the_dial_shows_a_blind_and_a_sensitive_side(outcome):
     _, record = outcome
     dial = record["data"]["dial"]
-    pre, swapped = PLAIN.index("PRE"), PLAIN.index("PRE, roles swapped")
+    pre, swapped = DRAWN.index("PRE"), DRAWN.index("PRE, roles swapped")
     plus, minus = np.array(dial["plus_side"]), np.array(dial["minus_side"])
     middle = len(plus) // 2
-    for other in set(range(len(PLAIN))) - {pre}:
+    for other in set(range(DRAWN.index(LIME))) - {pre}:
         assert plus[middle, pre] < plus[middle, other] - 2.0
-    for other in set(range(len(PLAIN))) - {swapped}:
+    for other in set(range(DRAWN.index(LIME))) - {swapped}:
         assert minus[middle, swapped] < minus[middle, other] - 2.0
 
 
