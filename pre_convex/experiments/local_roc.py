@@ -38,7 +38,7 @@ SIZES = (20, 40, 100, 400)
 CASES = ("no outlier", "a − outlier", "a + outlier", "eight features")
 #: the first six share their rows
 METHODS = (
-    *("PRE", "PRE, roles swapped", "LIME", "LIME, kernel", "LIME, no ridge", "soft logistic"),
+    *("PRE", "PRE, roles swapped", "LIME", "LIME, no kernel", "LIME, no kernel or ridge", "soft logistic"),
     *("LIME, its own rows", "PRE, LIME's own rows"),
 )
 #: fresh local rows on which classifiers are judged
@@ -51,7 +51,8 @@ SAME_ROWS, OWN_ROWS, BOTH_OWN = (
     "LIME draws its own rows",
     "both on LIME's own rows",
 )
-MANY_FEATURES, NO_RIDGE = "eight features", "eight features, no ridge"
+MANY_FEATURES, NO_RIDGE = "eight features", "eight features, no kernel or ridge"
+BARE, BARER = "LIME, no kernel", "LIME, no kernel or ridge"
 
 
 def run(setting: Setting) -> Outcome:
@@ -82,10 +83,11 @@ def run(setting: Setting) -> Outcome:
         "auc_on_rows_of_the_fit": np.array(mean_and_half(same)),
         "lead_of_pre": np.array(mean_and_half(fresh[..., :1] - fresh)),
         "false_alarms": rates,
-        "curves": curves[:, [0, 3], :2].mean(axis=0).round(4),
+        "curves": curves[:, [0, 3], 0].mean(axis=0).round(4),
     }
     findings = tuple(_findings(fresh, same, sizes))
-    return Outcome(findings, _verdict(findings), data)
+    pre, lime, plain = (fresh[:, 3, :2, METHODS.index(name)].mean() for name in ("PRE", "LIME", BARER))
+    return Outcome(findings, conclude(findings, float((plain - lime) / (pre - lime))), data)
 
 
 def _findings(fresh: Array, same: Array, sizes: tuple[int, ...]) -> Iterator[Finding]:
@@ -99,43 +101,52 @@ def _findings(fresh: Array, same: Array, sizes: tuple[int, ...]) -> Iterator[Fin
         mean, half = mean_and_half(left - right)
         ours = ", ".join(f"{m:+.4f} ± {h:.4f}".replace("-", "−") for m, h in zip(mean, half, strict=True))
         paper = "significant lead" if question == SAME_ROWS else ""
-        return Finding(question, ours, paper, _judge(mean, half, at) if claim else "")
+        return Finding(question, ours, paper, judge(mean, half, at) if claim else "")
 
     yield compare(SAME_ROWS, "LIME")
     yield compare("judged on X_loc itself", "LIME", of=same)
-    yield compare("LIME without ridge penalty", "LIME, no ridge")
+    yield compare("the same, no kernel", BARE)
+    yield compare("the same, no kernel or ridge", BARER)
     yield compare(OWN_ROWS, "LIME, its own rows")
     yield compare(BOTH_OWN, "LIME, its own rows", "PRE, LIME's own rows")
-    yield compare("a − outlier, same rows", "LIME", case=1)
-    yield compare("a − outlier, LIME with kernel", "LIME, kernel", case=1)
-    yield compare("a + outlier, same rows", "LIME", case=2)
+    for case, kind in ((1, "a − outlier"), (2, "a + outlier")):
+        yield compare(f"{kind}, same rows", "LIME", case=case)
+        yield compare(f"{kind}, no kernel", BARE, case=case)
+        yield compare(f"{kind}, no kernel or ridge", BARER, case=case)
     yield compare(MANY_FEATURES, "LIME", case=3)
-    yield compare(NO_RIDGE, "LIME, no ridge", case=3)
+    yield compare(NO_RIDGE, BARER, case=3)
     yield compare("PRE − soft logistic", "soft logistic", claim=False)
     if len(sizes) > 2:
         yield compare("PRE − LIME, n = 100, 400", "LIME", at=sizes[2:], claim=False)
 
 
-def _judge(mean: Array, half: Array, sizes: tuple[int, ...]) -> str:
-    """Whether PRE leads at these sizes."""
-    leads = mean - half > 0.0
-    tiny = mean[leads].max(initial=0.0) < TINY
+def judge(mean: Array, half: Array, sizes: tuple[int, ...]) -> str:
+    """Whether PRE leads at these sizes; a lead below 0.01 is called so, and a lead of the other is named."""
+    leads, trails = mean - half > 0.0, mean + half < 0.0
     if leads.any():
-        text = "holds" if leads.all() else f"holds when n = {sizes[int(leads.argmax())]}"
-        return text + ", but below 0.01" * bool(tiny)
-    return "does not hold" + (": reversed" if np.all(mean + half < 0.0) else "")
+        text = "holds" if leads.all() else f"holds when n = {_listed(sizes, leads)}"
+        text += ", but below 0.01" * bool(mean[leads].max() < TINY)
+        return text + f"; reversed when n = {_listed(sizes, trails)}" * bool(trails.any())
+    if trails.all():
+        return "does not hold: reversed"
+    return "does not hold" + f"; reversed when n = {_listed(sizes, trails)}" * bool(trails.any())
 
 
-def _verdict(findings: tuple[Finding, ...]) -> str:
-    """Where leads come from."""
+def _listed(sizes: tuple[int, ...], chosen: Flags) -> str:
+    """Sizes as text."""
+    return ", ".join(str(n) for n, yes in zip(sizes, chosen, strict=True) if yes)
+
+
+def conclude(findings: tuple[Finding, ...], ridge: float) -> str:
+    """Where leads come from; ``ridge`` is the part of the lead with eight features that goes without the penalty."""
     judged = {finding.question: finding.verdict for finding in findings}
     when = []
     if judged[OWN_ROWS].startswith("holds"):
-        rows = not judged[BOTH_OWN].startswith("holds")
-        when.append("LIME draws its own rows" + " (which make the lead: on them PRE has none)" * rows)
-    if judged[MANY_FEATURES] == "holds":
-        ridge = judged[NO_RIDGE] != "holds"
-        when.append("features are many" + " (LIME's ridge penalty makes the lead)" * ridge)
+        also = "PRE leads on them too" if judged[BOTH_OWN].startswith("holds") else "on them PRE has no lead"
+        when.append(f"LIME draws its own rows ({also})")
+    if judged[MANY_FEATURES].startswith("holds"):
+        share = f"{100.0 * min(max(ridge, 0.0), 1.0):.0f} % of the lead"
+        when.append(f"features are many (without LIME's kernel and ridge {share} is gone)")
     text = f"holds when {' or '.join(when)}" if when else "does not hold"
     return f"{text}; in two dimensions on the same rows: {judged[SAME_ROWS]}"
 
@@ -145,8 +156,8 @@ def _lines(x: Array, proba: Array) -> list[Array]:
     return [
         pre_line(x, proba),
         pre_line(x, proba, swap=True),
+        lime_line(x, proba),
         lime_line(x, proba, kernel=False),
-        lime_line(x, proba, kernel=True),
         lime_line(x, proba, kernel=False, ridge=False),
         soft_line(x, proba),
     ]
@@ -166,44 +177,71 @@ def _curves(scores: Array, truth: Flags, rates: Array) -> Array:
     return np.array([np.interp(rates, np.append(0.0, f), np.append(0.0, h)) for f, h in zip(false, found, strict=True)])
 
 
-COLOURS = dict(zip(METHODS, (BLUE, SKY, ORANGE, AMBER, ORANGE, GREEN, PINK, GREY), strict=True))
-STYLES = dict(zip(METHODS, ("-", (0, (1, 1)), "--", "--", ":", "-.", "-", "--"), strict=True))
+COLOURS = dict(zip(METHODS, (BLUE, SKY, ORANGE, AMBER, GREY, GREEN, PINK, "black"), strict=True))
+STYLES = dict(zip(METHODS, ("-", (0, (1, 1)), "-", "--", ":", "-.", "-", "--"), strict=True))
+#: how many methods share their rows with PRE
+SHARED = 6
+#: shares of false alarms that are drawn
+REACH = 0.5
 
 
 def draw(data: Mapping[str, Any]) -> Figure:
-    """ROC curves at small n with two and with eight features, and the lead of PRE on the same rows."""
+    """ROC curves at the smallest n with two and with eight features, and the lead of PRE on the same rows."""
     figure = new_figure(15.0, 8.4)
     axes = figure.subplots(2, 4)
+    n = data["sizes"][0]
     for i, features in enumerate(("two", "eight")):
-        for s in range(2):
-            _draw_curves(axes[0, 2 * i + s], data, data["curves"][i][s])
-            axes[0, 2 * i + s].set_title(f"ROC, {features} features, n = {data['sizes'][s]}", fontsize=11)
+        whole, apart = axes[0, 2 * i : 2 * i + 2]
+        _draw_curves(whole, data, np.asarray(data["curves"][i]))
+        whole.set_title(f"ROC, {features} features, n = {n}", fontsize=11)
+        _draw_apart(apart, data, np.asarray(data["curves"][i]))
+        apart.set_title(f"less PRE's, same rows, {features} features", fontsize=11)
     for c, case in enumerate(data["cases"]):
         _draw_lead(axes[1, c], data, c)
-        axes[1, c].set_title(f"PRE's lead: {case}{' (fine scale)' * (c == 0)}", fontsize=11)
+        axes[1, c].set_title(f"PRE's lead: {case}", fontsize=11)
     axes[0, 0].set_ylabel("share of + called +")
     axes[1, 0].set_ylabel("AUC of PRE − AUC of the other")
     low, high = (limit(ax.get_ylim()[k] for ax in axes[1, 1:3]) for k, limit in enumerate((min, max)))
     for ax in axes[1, 1:3]:
         ax.set_ylim(low, high)
+    for ax in axes[1]:
+        scale = "wide" if ax in axes[1, 1:3] else "fine"
+        ax.annotate(f"{scale} scale", (0.97, 0.03), xycoords="axes fraction", ha="right", fontsize=9, color=GREY)
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=8, fontsize=10, frameon=False)
     return figure
 
 
-def _draw_curves(axes: Any, data: Mapping[str, Any], curves: Any) -> None:
-    """Mean ROC curves on fresh local rows."""
+def _draw_curves(axes: Any, data: Mapping[str, Any], curves: Array) -> None:
+    """Mean ROC curves on fresh local rows: the corner in which they differ."""
     for name, curve in zip(data["methods"], curves, strict=True):
-        axes.plot(data["false_alarms"], curve, color=COLOURS[name], linestyle=STYLES[name], linewidth=2.0, label=name)
-    axes.plot([0, 1], [0, 1], color=LIGHT, linewidth=1.0, zorder=0)
-    axes.set(xlabel="share of − called +", xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
+        axes.plot(data["false_alarms"], curve, color=COLOURS[name], linestyle=STYLES[name], linewidth=1.8, label=name)
+    axes.set(xlabel="share of − called +", xlim=(0.0, REACH), ylim=(1.0 - REACH, 1.01))
+    axes.grid(color=LIGHT)
+    axes.set_axisbelow(True)
+
+
+def _draw_apart(axes: Any, data: Mapping[str, Any], curves: Array) -> None:
+    """Curves on the same rows less that of PRE, which lie on each other otherwise."""
+    for name, curve in zip(data["methods"][1:SHARED], curves[1:SHARED], strict=True):
+        axes.plot(
+            data["false_alarms"][1:],
+            (curve - curves[0])[1:],
+            color=COLOURS[name],
+            linestyle=STYLES[name],
+            linewidth=1.8,
+        )
+    axes.axhline(0.0, color=BLUE, linewidth=1.8, zorder=1)
+    axes.set(xlabel="share of − called +", xlim=(0.0, REACH))
+    axes.grid(color=LIGHT)
+    axes.set_axisbelow(True)
 
 
 def _draw_lead(axes: Any, data: Mapping[str, Any], c: int) -> None:
     """PRE's paired lead on the other methods that share its rows."""
     mean, half = np.asarray(data["lead_of_pre"])[:, c]
     sizes = np.asarray(data["sizes"], dtype=float)
-    for m, name in enumerate(data["methods"][1:6], start=1):
+    for m, name in enumerate(data["methods"][1:SHARED], start=1):
         axes.errorbar(
             sizes * 1.06 ** (m - 3), mean[:, m], half[:, m], color=COLOURS[name], linestyle=STYLES[name], marker="o",
             markersize=4, linewidth=1.6,

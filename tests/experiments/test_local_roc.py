@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from pre_convex.experiments import Setting, perform
+from pre_convex.experiments import Finding, Setting, perform
 from pre_convex.experiments.local import lime_line, lime_own_line, make_wide_scene, mean_and_half
-from pre_convex.experiments.local_roc import _curves, _judge, draw
+from pre_convex.experiments.local_roc import (
+    BOTH_OWN,
+    MANY_FEATURES,
+    OWN_ROWS,
+    SAME_ROWS,
+    _curves,
+    conclude,
+    draw,
+    judge,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +54,42 @@ def test_mean_and_half_leave_out_nan():
         ([0.05, 0.02], "holds"),
         ([0.005, 0.002], "holds, but below 0.01"),
         ([0.05, 0.0], "holds when n = 20"),
-        ([0.0, -0.05], "does not hold"),
+        ([0.05, -0.05], "holds when n = 20; reversed when n = 40"),
+        ([0.0, -0.05], "does not hold; reversed when n = 40"),
+        ([0.0, 0.0], "does not hold"),
         ([-0.02, -0.05], "does not hold: reversed"),
     ],
 )
 def test_what_counts_as_a_lead(mean, verdict):
-    assert _judge(np.array(mean), np.array([0.001, 0.001]), (20, 40)) == verdict
+    assert judge(np.array(mean), np.array([0.001, 0.001]), (20, 40)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("own", "both", "many", "ridge", "verdict"),
+    [
+        (
+            "holds",
+            "does not hold",
+            "does not hold",
+            0.0,
+            "holds when LIME draws its own rows (on them PRE has no lead)",
+        ),
+        ("holds", "holds", "does not hold", 0.0, "holds when LIME draws its own rows (PRE leads on them too); "),
+        ("does not hold", "holds", "holds", 0.9, "holds when features are many (without LIME's kernel and ridge 90 % "),
+        (
+            "does not hold",
+            "holds",
+            "holds",
+            -0.2,
+            "holds when features are many (without LIME's kernel and ridge 0 % of",
+        ),
+        ("does not hold", "does not hold", "does not hold", 0.0, "does not hold; in two dimensions"),
+    ],
+)
+def test_the_headline_follows_from_the_findings(own, both, many, ridge, verdict):
+    verdicts = {SAME_ROWS: "does not hold", OWN_ROWS: own, BOTH_OWN: both, MANY_FEATURES: many}
+    findings = tuple(Finding(question, "", "", each) for question, each in verdicts.items())
+    assert conclude(findings, ridge).startswith(verdict)
 
 
 def test_the_verdict_is_found_again(outcome):
@@ -61,11 +100,11 @@ def test_the_verdict_is_found_again(outcome):
     plain, wide = data["cases"].index("no outlier"), data["cases"].index("eight features")
     pre, lime = auc_of["PRE"], auc_of["LIME"]
     assert np.all(np.abs(pre - lime)[plain] < 0.02)
-    assert np.all(np.abs(pre - auc_of["LIME, no ridge"])[plain] < 0.01)
+    assert np.all(np.abs(pre - auc_of["LIME, no kernel or ridge"])[plain] < 0.01)
     assert np.all(pre[plain] > auc_of["LIME, its own rows"][plain] + 0.05)
     assert np.all(auc_of["PRE, LIME's own rows"][plain] < auc_of["LIME, its own rows"][plain] + 0.01)
     assert pre[wide, 0] > lime[wide, 0] + 0.01
-    assert pre[wide, 0] - auc_of["LIME, no ridge"][wide, 0] < 0.5 * (pre - lime)[wide, 0]
+    assert pre[wide, 0] - auc_of["LIME, no kernel or ridge"][wide, 0] < 0.5 * (pre - lime)[wide, 0]
 
 
 def test_it_can_be_drawn_from_its_file(outcome):
