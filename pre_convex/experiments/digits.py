@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,8 @@ COLOURS = dict(zip(METHODS, (BLUE, SKY, ORANGE, AMBER, PINK), strict=True)) | {"
 SIX, NINE = 6, 9
 #: width of LIME's kernel for images, its default
 LIME_WIDTH = 0.25
+#: share of selected super-pixels with ink that counts as "parts of the digit", and a difference of shares that matters
+INK, MATTERS = 0.9, 0.05
 
 
 def load(setting: Setting) -> tuple[str, tuple[int, int], Array, Any, Array, Any]:
@@ -147,9 +149,9 @@ def interval_of(values: Array, rng: np.random.Generator) -> tuple[float, float, 
 
 
 def examine(
-    network: Any, images: Array, grid: tuple[int, int], n: int, seeds: int, setting: Setting, what: str
+    networks: Sequence[Any], images: Array, grid: tuple[int, int], n: int, seeds: int, setting: Setting, what: str
 ) -> dict[str, Any]:
-    """Figures of every method on every image."""
+    """Figures of every method on every image, each with its own network, and points of its own."""
     labels = cells_of(images[0], grid)
     cells = np.arange(int(labels.max()) + 1)
     rng = setting.rng(2)
@@ -158,10 +160,11 @@ def examine(
     curves: dict[str, list[Array]] = {m: [] for m in COLOURS}
     first: list[dict[str, Array]] = []
     false, chosen_ink = [], []
-    for image in setting.track(images, what, len(images)):
+    for i, image in enumerate(setting.track(images, what, len(images))):
+        network = networks[i]
         ink = np.array([image[labels == cell].sum() for cell in cells])
         empty = ink == 0.0
-        found = [coefficients(network, image, grid, n, 1000 * setting.seed + s) for s in range(seeds)]
+        found = [coefficients(network, image, grid, n, int(setting.rng(4, i, s).integers(2**31))) for s in range(seeds)]
         first.append(found[0][0])
         false.append(float(np.mean([clear[empty].mean() for _, clear in found])))
         chosen = [by[SPARSE_PRE] != 0.0 for by, _ in found]
@@ -185,9 +188,9 @@ def run(setting: Setting) -> Outcome:
     count, seeds, n = setting.pick(40, 4), setting.pick(5, 2), 1000
     rows = np.concatenate([np.flatnonzero(test_targets == digit)[: count // 2] for digit in (SIX, NINE)])
     shown = test_images[rows]
-    random_network = with_random_weights(network, setting.rng(1))
-    trained = examine(network, shown, grid, n, seeds, setting, "trained network")
-    untrained = examine(random_network, shown, grid, n, 1, setting, "random weights")
+    random_networks = [with_random_weights(network, setting.rng(1, i)) for i in range(len(shown))]
+    trained = examine([network] * len(shown), shown, grid, n, seeds, setting, "trained network")
+    untrained = examine(random_networks, shown, grid, n, 1, setting, "random weights")
     data = {
         "source": name,
         "grid": grid,
@@ -197,6 +200,9 @@ def run(setting: Setting) -> Outcome:
         "accuracy": accuracy,
         "trained": figures(trained, setting),
         "random": figures(untrained, setting),
+        "ink_less_random": interval_of(
+            np.array(trained["chosen_ink"]) - np.array(untrained["chosen_ink"]), setting.rng(5)
+        ),
         "examples": [
             {
                 "digit": int(test_targets[rows[i]]),
@@ -218,7 +224,14 @@ def figures(found: dict[str, Any], setting: Setting) -> dict[str, Any]:
         "leak": {m: interval_of(np.array(v), rng) for m, v in found["leak"].items()},
         "cosine": {m: interval_of(np.array(v), rng) for m, v in found["cosine"].items()},
         "area": {m: interval_of(v, rng) for m, v in areas.items()},
-        "area_less_lime": {m: interval_of(areas[m] - areas[LIME_OWN], rng) for m in (PLAIN_PRE, SPARSE_PRE, LOGISTIC)},
+        "pre_less": {
+            key: {m: interval_of(values[PLAIN_PRE] - values[m], rng) for m in METHODS if m != PLAIN_PRE}
+            for key, values in (
+                ("leak", {m: np.array(v) for m, v in found["leak"].items()}),
+                ("cosine", {m: np.array(v) for m, v in found["cosine"].items()}),
+                ("area", areas),
+            )
+        },
         "curve": {m: np.mean(curves, axis=0) for m, curves in found["curves"].items()},
         "false": interval_of(np.array(found["false"]), rng),
         "chosen_ink": interval_of(np.array(found["chosen_ink"]), rng),
@@ -227,53 +240,80 @@ def figures(found: dict[str, Any], setting: Setting) -> dict[str, Any]:
 
 def share(figure: Any) -> str:
     """A share with its interval."""
-    digits = 1 if figure[0] > 0.01 else 2
-    mean, low, high = (f"{100 * part:.{digits}f}" for part in figure)
+    digits = 1 if abs(figure[0]) > 0.01 else 2
+    mean, low, high = (f"{100 * part:.{digits}f}".replace("-", "−") for part in figure)
     return f"{mean} % [{low}, {high}]"
+
+
+def difference(figure: Any, unit: str = "") -> str:
+    """A difference with its interval, two digits of each."""
+    mean, low, high = (f"{part * (100 if unit else 1):+.2g}".replace("-", "−") for part in figure)
+    return f"{mean} {unit}".strip() + f" [{low}, {high}]"
 
 
 def number(figure: Any) -> str:
     """A number with its interval."""
-    return "{:.3f} [{:.3f}, {:.3f}]".format(*figure)
+    return "{:.3f} [{:.3f}, {:.3f}]".format(*figure).replace("-", "−")
 
 
 def findings(data: dict[str, Any]) -> Iterable[Finding]:
-    """Key figures, with 95 % intervals over images."""
-    trained, untrained = data["trained"], data["random"]
-    on, on_random = trained["chosen_ink"], untrained["chosen_ink"]
+    """Key figures, with 95 % intervals over images; differences are of the same image."""
+    trained, untrained, less = data["trained"], data["random"], data["trained"]["pre_less"]
+    on = trained["chosen_ink"]
     yield Finding("network's accuracy", f"{100 * data['accuracy']:.1f} % on {data['source']}")
     yield Finding(
-        "selected (sparse) that hold ink", share(on), "parts of the digit", "holds" if on[1] > 0.9 else "does not hold"
+        "selected (sparse) that hold ink", share(on), "parts of the digit", "holds" if on[1] > INK else "does not hold"
     )
-    useless = on_random[0] > on[0] - 0.05
     yield Finding(
-        "the same, random weights", share(on_random), "so they matter to the network",
-        "does not hold: any network gives it" if useless else "holds",
+        "the same, random weights", share(untrained["chosen_ink"]), "so they matter to the network",
+        judge_ink(data["ink_less_random"]),
     )  # fmt: skip
     for key, what, text in (("leak", "leakage", share), ("cosine", "cosine", number)):
         for method in METHODS:
             yield Finding(f"{what}: {method}", text(trained[key][method]))
+        for method in (LIME_OWN, LOGISTIC):
+            yield Finding(f"{what}: PRE − {method}", difference(less[key][method], "%" * (key == "leak")))
     yield Finding("empty, told apart from 0", f"{share(trained['false'])}; 5 % is allowed")
     for method in (*METHODS, "most ink first", "random"):
         yield Finding(f"deletion: {method}", number(trained["area"][method]))
+    for method in (LIME_OWN, LOGISTIC):
+        yield Finding(f"deletion: PRE − {method}", difference(less["area"][method]))
+
+
+def judge_ink(difference: Sequence[float]) -> str:
+    """Whether a trained network's selection holds more ink than a random one's, by an amount that matters."""
+    _, low, high = difference
+    if low > MATTERS:
+        return "holds"
+    return "does not hold: random networks do too" if high < MATTERS else "does not hold clearly"
+
+
+def stands(difference: Sequence[float], better: str, worse: str, alike: str) -> str:
+    """In words, whether a difference is below zero, above, or neither."""
+    _, low, high = difference
+    return better if high < 0.0 else worse if low > 0.0 else alike
 
 
 def verdict(data: dict[str, Any]) -> str:
     """What the figures say together."""
-    trained, untrained = data["trained"], data["random"]
-    leak, cosine, less = trained["leak"], trained["cosine"], trained["area_less_lime"][PLAIN_PRE]
-    parts = ["the selected super-pixels lie on the digit" * (trained["chosen_ink"][1] > 0.9)]
-    if untrained["chosen_ink"][0] > trained["chosen_ink"][0] - 0.05:
-        parts.append("with random weights they do as well, so that this is no evidence")
-    if leak[PLAIN_PRE][2] < leak[LIME_OWN][1] and cosine[PLAIN_PRE][1] > cosine[LIME_OWN][2]:
-        parts.append("PRE leaks less than LIME and is steadier")
-        if leak[LOGISTIC][0] < 1.2 * leak[PLAIN_PRE][0]:
-            parts.append(
-                "logistic regression on soft labels is as good, so that the log-odds and not PRE make the gain"
-            )
-    if abs(less[0]) < 0.01:
-        parts.append("both rank the super-pixels that matter alike")
-    return "; ".join(part for part in parts if part)
+    trained, less = data["trained"], data["trained"]["pre_less"]
+    on_digit = trained["chosen_ink"][1] > INK
+    ink = f"the selected super-pixels {'lie' if on_digit else 'do not all lie'} on the digit"
+    random = {
+        "holds": "with random weights far fewer do",
+        "does not hold: random networks do too": "with random weights they do as well, so that this is no evidence",
+    }.get(judge_ink(data["ink_less_random"]), "with random weights it is not clear how many do")
+    parts = [ink, random]
+    for method in (LIME_OWN, LOGISTIC):
+        (leak, *_), (steady, low, high), (order, *_) = (less[key][method] for key in ("leak", "cosine", "area"))
+        parts.append(
+            f"PRE {stands(less['leak'][method], 'leaks less than', 'leaks more than', 'leaks as much as')} {method} "
+            f"(by {100.0 * abs(leak):.2g} points), "
+            # a larger cosine is better: the difference is turned round
+            f"is {stands((-steady, -high, -low), 'steadier', 'less steady', 'as steady')} (by {abs(steady):.1g}), "
+            f"and its order is {stands(less['area'][method], 'better', 'worse', 'no better')} (by {abs(order):.1g})"
+        )
+    return "; ".join(parts)
 
 
 def draw(data: Mapping[str, Any]) -> Figure:
@@ -282,24 +322,39 @@ def draw(data: Mapping[str, Any]) -> Figure:
     halves: Any = figure.subfigures(1, 2, width_ratios=(1.15, 1.0))
     left, right = halves
     _draw_overlays(left, data)
-    curves, leak, cosine = right.subplots(3, 1, height_ratios=(1.35, 1.0, 0.9))
-    for method, curve in data["trained"]["curve"].items():
-        off = np.arange(len(curve))
-        wide = 3.2 if method == PLAIN_PRE else 1.6
-        style = {"most ink first": "--", "random": ":", LIME_SAME: "-.", LOGISTIC: "--"}.get(method, "-")
-        curves.plot(off, curve, color=COLOURS[method], linestyle=style, linewidth=wide, label=method)
-    curves.set(
-        title="Deletion: probability of the predicted class",
-        xlabel="super-pixels switched off, the most favourable first", ylabel="probability", ylim=(0.0, 1.02),
-        xlim=(0, len(data["trained"]["curve"][PLAIN_PRE]) - 1),
-    )  # fmt: skip
-    curves.legend(fontsize=8, frameon=False, ncols=2, loc=(0.28, 0.17))
+    grid = right.add_gridspec(3, 2, height_ratios=(1.35, 1.0, 0.9))
+    leak, cosine = (right.add_subplot(grid[row, :]) for row in (1, 2))
+    _draw_deletion(right.add_subplot(grid[0, 0]), right.add_subplot(grid[0, 1]), data["trained"]["curve"])
     _draw_figures(leak, data, "leak", 100.0)
     leak.set(title="Weight on empty super-pixels, which have no effect", xlabel="per cent of the absolute weight")
     leak.set_xlim(left=-0.5)
     _draw_figures(cosine, data, "cosine", 1.0)
     cosine.set(title="Stability: cosine between explanations from different points", xlabel="cosine")
     return figure
+
+
+def _draw_deletion(whole: Any, apart: Any, curves: Mapping[str, Any]) -> None:
+    """Probabilities while super-pixels are switched off, and how far those of other methods are from PRE's."""
+    styles = {"most ink first": "--", "random": ":", LIME_SAME: "-.", LOGISTIC: "--"}
+    for method, curve in curves.items():
+        off, style = np.arange(len(curve)), {"color": COLOURS[method], "linestyle": styles.get(method, "-")}
+        whole.plot(off, curve, linewidth=3.0 if method == PLAIN_PRE else 1.6, label=method, **style)
+        if method in METHODS:
+            apart.plot(off, np.asarray(curve) - np.asarray(curves[PLAIN_PRE]), linewidth=1.8, **style)
+    end = len(curves[PLAIN_PRE]) - 1
+    whole.annotate(
+        "all off", (end, curves["random"][-1]), (-28, -24), textcoords="offset points", ha="right", fontsize=8,
+        arrowprops={"arrowstyle": "-", "color": GREY},
+    )  # fmt: skip
+    whole.set(title="Deletion: probability of the class", ylim=(0.0, 1.04))
+    apart.set(title="the same, less PRE's")
+    for axes in (whole, apart):
+        axes.title.set_fontsize(10.5)
+        axes.set(xlabel="super-pixels switched off", xlim=(0, end))
+        axes.grid(color="#e6e6e6")
+        axes.set_axisbelow(True)
+    figure = whole.get_figure()
+    figure.legend(*whole.get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8.5, frameon=False)
 
 
 def _draw_overlays(figure: Any, data: Mapping[str, Any]) -> None:
@@ -312,12 +367,16 @@ def _draw_overlays(figure: Any, data: Mapping[str, Any]) -> None:
         axes[0].imshow(image, cmap="gray")
         axes[0].set(xticks=[], yticks=[], ylabel=f"digit {example['digit']}")
         for ax, key in zip(axes[1:], (PLAIN_PRE, SPARSE_PRE, LIME_OWN, "random"), strict=True):
-            plot_superpixels(image, cells, np.array(example[key], dtype=float), bar="", ax=ax)
+            value = np.array(example[key], dtype=float)
+            plot_superpixels(image, cells, value / (np.abs(value).max() or 1.0), limit=1.0, bar="", ax=ax)
     for ax, title in zip(panels[0], ("image", PLAIN_PRE, SPARSE_PRE, LIME_OWN, "PRE,\nrandom weights"), strict=True):
         ax.set_title(title, fontsize=10)
-    figure.suptitle(
-        f"{data['source']}\nblue: for the predicted class, orange: against it; each to its own largest", fontsize=11
+    words = "coefficient / largest of its picture: for the predicted class (blue) or against it (orange)"
+    bar = figure.colorbar(
+        panels[0][1].images[-1], ax=panels, location="bottom", alpha=1.0, shrink=0.6, aspect=40, pad=0.02
     )
+    bar.set_label(words, fontsize=9)
+    figure.suptitle(str(data["source"]), fontsize=11)
 
 
 def _draw_figures(ax: Any, data: Mapping[str, Any], key: str, unit: float) -> None:

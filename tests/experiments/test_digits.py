@@ -13,6 +13,7 @@ from pre_convex.applications.explanation.local_fit import probability_of
 from pre_convex.experiments import Setting, load_experiment, perform
 from pre_convex.experiments import digits as module
 from pre_convex.experiments.digits import LIME_OWN, LIME_SAME, LOGISTIC, METHODS, PLAIN_PRE, SPARSE_PRE
+from pre_convex.experiments.local import soft_line
 from pre_convex.experiments.mnist import read_idx, read_mnist
 
 
@@ -60,7 +61,7 @@ def test_the_stored_numbers_can_be_drawn(record, tmp_path):
     figure.savefig(tmp_path / "digits.png")
     titles = [ax.get_title() for ax in figure.axes]
     assert {PLAIN_PRE, SPARSE_PRE, LIME_OWN} <= set(titles)
-    assert len(figure.axes) == 4 * 5 + 3
+    assert len(figure.axes) == 4 * 5 + 1 + 4  # overlays with their colour bar, and four panels
     assert all(len(data["trained"]["leak"][method]) == 3 for method in METHODS)
 
 
@@ -125,13 +126,60 @@ def test_lime_on_given_points_is_its_weighted_ridge():
     cosine = points.sum(axis=1) / np.sqrt(np.maximum(points.sum(axis=1), 1.0) * 5)
     weights = np.sqrt(np.exp(-np.square((1.0 - cosine) / 0.25)))
     expected = Ridge(alpha=1.0).fit(points, answers, sample_weight=weights).coef_
-    np.testing.assert_allclose(module.lime_same_points(points, answers), expected, atol=1e-6)
+    proba = np.column_stack([1.0 - answers, answers])
+    np.testing.assert_allclose(module.lime_same_points(points, proba), expected, atol=1e-6)
 
 
 def test_logistic_regression_on_soft_labels_is_exact_for_linear_log_odds():
     points = (np.random.default_rng(0).random((300, 4)) < 0.5).astype(float)
-    slopes = np.array([3.0, -1.0, 0.0, 0.5])
-    np.testing.assert_allclose(module.soft_logistic(points, probability_of(points @ slopes - 1.0)), slopes, atol=1e-3)
+    line = np.array([3.0, -1.0, 0.0, 0.5, -1.0])
+    answers = probability_of(points @ line[:-1] + line[-1])
+    np.testing.assert_allclose(soft_line(points, np.column_stack([1.0 - answers, answers])), line, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [
+        ((0.3, 0.2, 0.4), "holds"),
+        ((0.01, -0.01, 0.03), "does not hold: random networks do too"),
+        ((0.05, -0.02, 0.12), "does not hold clearly"),
+    ],
+)
+def test_ink_is_evidence_only_where_random_networks_have_less(interval, verdict):
+    assert module.judge_ink(interval) == verdict
+
+
+def turned(values):
+    mean, low, high = values
+    return [-mean, -high, -low]
+
+
+def test_the_headline_can_come_out_the_other_way(record):
+    data = json.loads(json.dumps(record["data"]))
+    text = module.verdict(data)
+    assert "PRE leaks less than LIME (by" in text
+    assert "is steadier (by" in text
+    less = data["trained"]["pre_less"]
+    data["trained"]["pre_less"] = {k: {m: turned(v) for m, v in by.items()} for k, by in less.items()}
+    data["ink_less_random"], data["trained"]["chosen_ink"] = [0.5, 0.4, 0.6], [0.5, 0.4, 0.6]
+    other = module.verdict(data)
+    for words in ("do not all lie on the digit", "random weights far fewer", "leaks more than LIME", "is less steady"):
+        assert words in other
+        assert words not in text.split("; PRE leaks", 2)[0]
+    data["trained"]["pre_less"] = {k: dict.fromkeys(by, (0.0, -0.1, 0.1)) for k, by in less.items()}
+    alike = module.verdict(data)
+    assert "PRE leaks as much as LIME (by 0 points), is as steady (by 0), and its order is no better" in alike
+
+
+def test_every_image_has_points_of_its_own():
+    """The same image twice gets other points, and so other coefficients."""
+    image = np.zeros((2, 4, 4))
+    image[:, 1:, 1:] = [[0.0, 0.5, 1.0], [0.5, 1.0, 0.5], [1.0, 0.5, 1.0]]
+    rng = np.random.default_rng(0)
+    network = module.train(rng.random((40, 4, 4)), np.arange(40) % 2, 0, 5)
+    found = module.examine([network] * 2, image, (4, 4), 80, 1, Setting(quick=True), "")
+    one, other = (first[PLAIN_PRE] for first in found["first"])
+    assert np.abs(one - other).max() > 1e-6
 
 
 def test_cosines_and_curves_with_known_answers():
