@@ -251,7 +251,8 @@ def _mean(values: Array) -> tuple[float, float]:
 
 def _apart(angles: Array, kinds: tuple[int, ...]) -> Array:
     """Angles of soft-label logistic regression less those of PRE in the same cloud, mean of some kinds of outlier."""
-    return np.mean([_column(angles, kind, "soft logistic") - _column(angles, kind, "PRE") for kind in kinds], axis=0)
+    found = [_column(angles, kind, "soft logistic") - _column(angles, kind, "PRE") for kind in kinds]
+    return np.asarray(np.mean(found, axis=0))
 
 
 def _sigmoid(question: str, apart: Array, paper: str) -> Finding:

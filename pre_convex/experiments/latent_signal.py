@@ -198,7 +198,7 @@ def _findings(found: Mapping[str, Any]) -> tuple[Finding, ...]:
     """What the paper says, and what it does not."""
     beaten = all(found[reading]["lead"][name][1] > 0.0 for reading in found for name in RIVALS)
     return (
-        Finding("AUC of PRE", _auc(found, "PRE"), "leads", "holds" if beaten else "does not hold: it may be chance"),
+        Finding("AUC of PRE", _auc(found, "PRE"), "leads", "holds" if beaten else "does not hold: not beyond chance"),
         *(Finding(f"AUC of {name}", _auc(found, name), "below PRE") for name in RIVALS),
         *(Finding(f"AUC of {name}", _auc(found, name), "not shown") for name in ("plugin", "KDE plugin", "energy")),
         *(Finding(f"AUC of {name}", _auc(found, name), "not tried") for name in ("AR(1)", "Bayes factor", WITHOUT)),
@@ -230,9 +230,10 @@ def _leads_when(found: Mapping[str, Any], name: str) -> str:
     behind = [reading for reading, one in found.items() if one["lead"][name][2] < 0.0]
     if len(ahead) == len(found):
         return "holds"
-    if ahead:
-        return f"holds when read as {ahead[0]}"
-    return "does not hold: PRE is behind" if len(behind) == len(found) else "does not hold: no lead"
+    if len(behind) == len(found):
+        return "does not hold: PRE is behind"
+    also = f"; behind as {behind[0]}" if behind else ""
+    return (f"holds when read as {ahead[0]}" if ahead else "does not hold: no lead") + also
 
 
 def _claim(name: str) -> str:
@@ -254,14 +255,18 @@ def _join(found: Mapping[str, Any], say: Callable[[Any], str]) -> str:
 
 def _verdict(found: Mapping[str, Any]) -> str:
     """What follows from both readings."""
-    if any(_leads_when(found, name) != "holds" for name in RIVALS):
-        return "does not hold: PRE does not lead the paper's rivals beyond chance"
-    if _leads_when(found, "Bayes factor").startswith("holds"):
+    beaten = {name: _leads_when(found, name) for name in RIVALS}
+    if any(verdict != "holds" for verdict in beaten.values()):
+        partly = any(verdict.startswith("holds") for verdict in beaten.values())
+        said = ", ".join(f"{name}: {verdict}" for name, verdict in beaten.items())
+        return f"{'holds in part' if partly else 'does not hold'}: leads beyond chance ({said})"
+    if _leads_when(found, "Bayes factor") == "holds":
         return "holds"
-    behind = [_leads_when(found, name).endswith("behind") for name in ("Bayes factor", WITHOUT)]
+    bayes, without = (_leads_when(found, name) for name in ("Bayes factor", WITHOUT))
+    better = {"does not hold: PRE is behind": "better", "does not hold: no lead": "as well"}.get(bayes, "about as well")
     return (
         "holds when the rivals are the paper's, which do not know the priors. With the same prior samples a Bayes "
-        f"factor of y_q alone does {'better' if behind[0] else 'as well'}" + ", and y_p adds noise" * behind[1]
+        f"factor of y_q alone does {better}" + ", and y_p adds noise" * without.endswith("PRE is behind")
     )
 
 

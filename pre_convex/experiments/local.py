@@ -185,7 +185,8 @@ def lime_line(x: Array, proba: Array, kernel: bool = True, ridge: bool = True) -
     """LIME's classifier on the given rows: a ridge regression of p₊ − 1/2 on x, with its kernel unless told."""
     distances = np.sqrt(((x - x[0]) ** 2).sum(axis=1))
     line = lime_fit(x, proba, distances, lambda d: lime_kernel(d, x.shape[1]) if kernel else np.ones(len(d)), ridge)
-    return line - np.append(np.zeros(x.shape[1]), 0.5)
+    line[-1] -= 0.5
+    return line
 
 
 def lime_fit(x: Array, proba: Array, distances: Array, kernel: Callable[[Array], Array], ridge: bool = True) -> Array:

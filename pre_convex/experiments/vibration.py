@@ -9,8 +9,6 @@ show no change and give the false alarms.
 
 from __future__ import annotations
 
-import importlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -20,9 +18,9 @@ import numpy as np
 
 from ..applications.detection import Background, Detector
 from ..entropy import Array, Index, log_of
-from ..errors import MissingExtraError
 from ..features import Autocorrelation
-from ..plots.canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure
+from ..plots.canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure, set_legend
+from .gains import load_ruptures, split_gains
 from .hvac import MINUTES, WINDOW, Pairs, Regime, cut_pairs, find_runs, read_unit
 from .record import Finding, Outcome, Setting
 from .state_space import Model, fit_model
@@ -89,40 +87,12 @@ class Scene:
             BY_WIDE: partial(_scores, self.detector(noise, wider=WIDER)),
             BY_SHAPE: partial(_scores, self.detector(noise, Autocorrelation(ORDER))),
             **{name: partial(_scores, by_level.using(name)) for name in BASELINES},
-            **_costs((self.model.sd / self.model.noise) ** 2 + noise**2),
+            **split_gains((self.model.sd / self.model.noise) ** 2 + noise**2),
         }
 
 
 def _scores(detector: Detector, y_p: Array, y_q: Array) -> Array:
     return detector.scores(y_p, y_q, warn=False).scores
-
-
-def _costs(variance: float) -> dict[str, Method]:
-    """How much better two segments fit than one, by costs of ruptures: the score of its sliding window."""
-    costs = _ruptures().costs
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # CostNormal tells of a change in version 1.1.5
-        # the kernel's width by the median of (y_s − y_t)² of background, as ruptures finds it in a series
-        made = {"l2": costs.CostL2(), "normal": costs.CostNormal(), "rbf": costs.CostRbf(1.0 / (0.91 * variance))}
-
-    def gains(cost: Any, y_p: Array, y_q: Array) -> Array:
-        series = np.concatenate([y_p, y_q], axis=1)
-        found = []
-        for pair in series:
-            cost._gram = None  # CostRbf keeps the kernel of the first signal it sees
-            cost.fit(pair[:, None])
-            found.append(cost.error(0, 2 * WINDOW) - cost.error(0, WINDOW) - cost.error(WINDOW, 2 * WINDOW))
-        return np.array(found)
-
-    return {f"ruptures, {name}": partial(gains, cost) for name, cost in made.items()}
-
-
-def _ruptures() -> Any:
-    """The package ruptures."""
-    try:
-        return importlib.import_module("ruptures")
-    except ModuleNotFoundError:
-        raise MissingExtraError("ruptures", "experiments") from None
 
 
 def make_scene(regime: Regime, setting: Setting, rng: np.random.Generator) -> Scene:
@@ -218,7 +188,7 @@ def study_scan(scene: Scene, setting: Setting) -> dict[str, Any]:
     detector = Detector(known, scene.prior_q, noise=1.0, features=level)
     background = Background(_scores(detector, before, after))
     found = detector.scan(y, background=background, rate=SCAN_RATE, verbose=setting.show, warn=False)
-    ruptures, gains = _ruptures(), Background(_costs(1.0)[L2](before, after))
+    ruptures, gains = load_ruptures(), Background(split_gains(1.0)[L2](before, after))
     window = ruptures.Window(width=2 * WINDOW, model="l2", jump=1).fit(y)
     # its own search stops where a split of a long segment gains little, as those of a periodic series do
     rival = replace(found, scores=window.score, times=window.inds, threshold=gains.threshold(SCAN_RATE))
@@ -301,7 +271,9 @@ def conclude(data: dict[str, Any], lead: dict[str, list[float]]) -> Outcome:
     """Findings, and what they say together."""
     scanned, hard = data["scan"], data["added"].index(HARD_NOISE)
     day, noise = data["day_auc"], {name: values[hard] for name, values in data["noise_power"].items()}
-    leads, known = "PRE leads", "holds when the level is known"
+    leads = "PRE leads"
+    # a lead that plain distance to the fitted level has as well is that of knowing the level
+    known = "holds" + " when the level is known" * (standing(lead["prior"]) != "ahead of")
     findings = [
         *(Finding(f"alarms at 5 %, {name}", percent(rates[BY_PRE])) for name, rates in data["alarm_rate"].items()),
         Finding("same, windows simulated apart", percent(data["alarm_rate"][RUNNING.name][FAR_APART])),
@@ -313,14 +285,21 @@ def conclude(data: dict[str, Any], lead: dict[str, list[float]]) -> Outcome:
         Finding("lead over distance to level", share(lead["prior"]), leads, verdict(lead["prior"])),
         *(Finding(f"switches found, {name}", _counts(scanned, name)) for name in scanned["found"]),
     ]
-    honest = all(low <= RATE for _, low, _ in (rates[BY_PRE] for rates in data["alarm_rate"].values()))
-    said = [
-        f"Thresholds from the fitted model {'keep' if honest else 'do not keep'} their false-alarm rate on real runs.",
-        f"Between days PRE is {standing(lead['day'])} the l2 cost of ruptures.",
-        f"In noise it is {standing(lead['noise'])} it, by the normal level that its prior knows;",
-        f"it is {standing(lead['prior'])} the plain distance to that level.",
-    ]
-    return Outcome(tuple(findings), " ".join(said), {**data, "lead": lead})
+    return Outcome(tuple(findings), _sentence(data["alarm_rate"], lead), {**data, "lead": lead})
+
+
+def _sentence(alarms: Mapping[str, Mapping[str, Sequence[float]]], lead: Mapping[str, Sequence[float]]) -> str:
+    """False alarms and leads in words."""
+    rates = [each[BY_PRE] for each in alarms.values()]
+    above, below = sum(low > RATE for _, low, _ in rates), sum(high < RATE for _, _, high in rates)
+    kept = "keep" if above + below == 0 else "exceed" if above else "stay below"
+    noise, level_too = standing(lead["noise"]), standing(lead["prior"]) != "ahead of"
+    why = ", by the normal level that its prior knows" * (noise == "ahead of" and level_too)
+    return (
+        f"Thresholds from the fitted model {kept} their false-alarm rate on real runs. "
+        f"Between days PRE is {standing(lead['day'])} the l2 cost of ruptures. In noise it is {noise} it{why}; "
+        f"it is {standing(lead['prior'])} the plain distance to the normal level."
+    )
 
 
 def _counts(scanned: Mapping[str, Any], name: str) -> str:
@@ -371,7 +350,7 @@ def draw(data: Mapping[str, Any]) -> Figure:
         noise.plot(data["added"], middle, "o--" if name == DISTANCE else "o-", color=colour, label=name)
     noise.set(xlabel="sd of added noise / fitted noise", ylabel="power at 5 % false alarms", ylim=(0.0, 1.02))
     noise.set_title("Switched off, in added noise")
-    noise.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 0.05))
+    set_legend(noise, 2)
     return figure
 
 

@@ -11,7 +11,7 @@ import pytest
 import pre_convex as pre
 from pre_convex.applications.detection.recordings import read_recording
 from pre_convex.experiments import Setting, perform
-from pre_convex.experiments.keyword import Reading, certify_outside, descend, draw, pair_up
+from pre_convex.experiments.keyword import Reading, _verdict, certify_outside, descend, draw, judge_peaks, pair_up
 from pre_convex.experiments.speech import DATA, SIZE, cepstra, half, make_scenes, vary, voices, windows
 from pre_convex.experiments.spotting import METHODS, auc, judge, ridge
 
@@ -182,6 +182,30 @@ def test_the_papers_score_has_no_solution_and_is_a_distance(quick):
     verdicts = [finding.verdict for finding in quick[0].findings if finding.verdict]
     assert verdicts
     assert all(verdict.startswith("does not hold") for verdict in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("ours", "plugin", "energy", "verdict"),
+    [
+        (60, 20, 20, "holds"),
+        (60, 20, 60, "holds beside the plugin, not beside energy"),
+        (30, 28, 20, "does not hold"),
+        (20, 60, 60, "does not hold"),
+    ],
+)
+def test_peaks_are_counted_against_both(ours, plugin, energy, verdict):
+    assert judge_peaks({"of": 70, "PRE": ours, "plugin": plugin, "energy": energy}) == verdict
+
+
+def test_the_headline_can_come_out_the_other_way(quick):
+    data = json.loads(json.dumps(quick[1]["data"]))
+    said = _verdict(data["main"], data["tested"])
+    assert "does not reproduce" in said
+    assert "is ‖b − mean‖² by rank, and y_q plays no part" in said
+    data["main"] |= {"outside": 0, "swap": 0.5, "rank_distance": 0.3}
+    other = _verdict(data["main"], data["tested"])
+    assert "The claim reproduces: " in other
+    assert "is not ‖b − mean‖² by rank, and y_q plays a part" in other
 
 
 def test_the_repaired_score_beats_chance_and_a_bayes_factor_beats_it(quick):

@@ -5,7 +5,17 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from pre_convex.experiments import Setting, perform
-from pre_convex.experiments.latent_signal import RIVALS, _areas, _exact_ratio, _roc, draw, simulate
+from pre_convex.experiments.latent_signal import (
+    RIVALS,
+    WITHOUT,
+    _areas,
+    _exact_ratio,
+    _leads_when,
+    _roc,
+    _verdict,
+    draw,
+    simulate,
+)
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +32,42 @@ def test_the_paper_s_lead_holds_and_is_explained(outcome):
         assert one["proven"] == 1.0
     claimed = next(finding for finding in outcome.findings if finding.question == "AUC of PRE")
     assert claimed.verdict == "holds"
+
+
+AHEAD, LEVEL, BEHIND = [0.2, 0.1, 0.3], [0.0, -0.1, 0.1], [-0.2, -0.3, -0.1]
+
+
+def leads(rivals, bayes, without):
+    """Leads in both readings: one for the first, one for the second."""
+    by_name = {**dict.fromkeys(RIVALS, rivals), "Bayes factor": bayes, WITHOUT: without}
+    return {
+        reading: {"lead": {name: pair[i] for name, pair in by_name.items()}}
+        for i, reading in enumerate(("variance", "sd"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("rivals", "bayes", "without", "begins", "ends"),
+    [
+        ([AHEAD, AHEAD], [AHEAD, AHEAD], [AHEAD, AHEAD], "holds", "holds"),
+        ([AHEAD, AHEAD], [BEHIND, BEHIND], [BEHIND, BEHIND], "holds when the rivals", "better, and y_p adds noise"),
+        ([AHEAD, AHEAD], [LEVEL, LEVEL], [AHEAD, AHEAD], "holds when the rivals", "alone does as well"),
+        ([AHEAD, AHEAD], [AHEAD, BEHIND], [AHEAD, AHEAD], "holds when the rivals", "alone does about as well"),
+        ([AHEAD, LEVEL], [LEVEL, LEVEL], [LEVEL, LEVEL], "holds in part: ", "holds when read as variance)"),
+        ([LEVEL, BEHIND], [LEVEL, LEVEL], [LEVEL, LEVEL], "does not hold: ", "no lead; behind as sd)"),
+    ],
+)
+def test_the_headline_follows_from_the_leads(rivals, bayes, without, begins, ends):
+    verdict = _verdict(leads(rivals, bayes, without))
+    assert verdict.startswith(begins)
+    assert verdict.endswith(ends)
+
+
+def test_a_lead_in_one_reading_is_named():
+    found = leads([AHEAD, BEHIND], [BEHIND, BEHIND], [LEVEL, LEVEL])
+    assert _leads_when(found, RIVALS[0]) == "holds when read as variance; behind as sd"
+    assert _leads_when(found, "Bayes factor") == "does not hold: PRE is behind"
+    assert _leads_when(found, WITHOUT) == "does not hold: no lead"
 
 
 def test_only_one_window_matters(outcome):

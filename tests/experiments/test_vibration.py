@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal
 from sklearn.metrics import roc_auc_score
 
 from pre_convex.experiments import Setting, perform
+from pre_convex.experiments.gains import split_gains
 from pre_convex.experiments.hvac import END, WARM, WINDOW, Pairs, Regime, cut_pairs, find_runs, read_unit
 from pre_convex.experiments.state_space import _deviance, simulate_ar
 from pre_convex.experiments.vibration import (
@@ -19,7 +20,7 @@ from pre_convex.experiments.vibration import (
     REGIMES,
     RUNNING,
     Judged,
-    _costs,
+    _sentence,
     draw,
     interval,
     rate_interval,
@@ -116,12 +117,12 @@ def test_the_first_replicate_takes_everything_once():
 def test_the_gain_of_the_l2_cost_is_the_distance_of_means():
     before, after = np.random.default_rng(2).normal(size=(2, 5, WINDOW))
     expected = 0.5 * WINDOW * (before.mean(axis=1) - after.mean(axis=1)) ** 2
-    assert _costs(1.0)[L2](before, after) == pytest.approx(expected)
+    assert split_gains(1.0)[L2](before, after) == pytest.approx(expected)
 
 
 def test_the_rbf_cost_sees_each_pair_anew():
     before, after = np.random.default_rng(3).normal(size=(2, 2, WINDOW))
-    rbf = _costs(1.0)["ruptures, rbf"]
+    rbf = split_gains(1.0)["ruptures, rbf"]
     assert rbf(before, after)[1] == pytest.approx(rbf(before[1:], after[1:])[0])
 
 
@@ -141,6 +142,30 @@ def test_no_alarm_is_not_a_rate_of_zero():
 )
 def test_a_lead_needs_an_interval_above_zero(lead, begins):
     assert verdict(lead).startswith(begins)
+
+
+AHEAD, ALIKE, BEHIND = [0.1, 0.05, 0.2], [0.0, -0.1, 0.1], [-0.2, -0.3, -0.1]
+
+
+@pytest.mark.parametrize(
+    ("alarms", "noise", "prior", "words"),
+    [
+        ([0.05, 0.02, 0.08], AHEAD, ALIKE, ("keep their", "ahead of it, by the normal level", "level with the plain")),
+        (
+            [0.09, 0.06, 0.12],
+            AHEAD,
+            AHEAD,
+            (
+                "exceed their",
+                "ahead of it; it is ahead of the plain",
+            ),
+        ),
+        ([0.01, 0.0, 0.04], BEHIND, BEHIND, ("stay below their", "behind it; it is behind the plain")),
+    ],
+)
+def test_the_headline_follows_from_alarms_and_leads(alarms, noise, prior, words):
+    said = _sentence({"unit": {BY_PRE: alarms}}, {"day": ALIKE, "noise": noise, "prior": prior})
+    assert all(part in said for part in words)
 
 
 def test_thresholds_from_the_model_are_kept_on_real_runs(outcome):
