@@ -33,6 +33,8 @@ SIX, NINE = 6, 9
 LIME_WIDTH = 0.25
 #: share of selected super-pixels with ink that counts as "parts of the digit", and a difference of shares that matters
 INK, MATTERS = 0.9, 0.05
+#: a difference of leakages, cosines or mean probabilities that is named as one
+TINY = 0.001
 
 
 def load(setting: Setting) -> tuple[str, tuple[int, int], Array, Any, Array, Any]:
@@ -246,8 +248,9 @@ def share(figure: Any) -> str:
 
 
 def difference(figure: Any, unit: str = "") -> str:
-    """A difference with its interval, two digits of each."""
-    mean, low, high = (f"{part * (100 if unit else 1):+.2g}".replace("-", "−") for part in figure)
+    """A difference with its interval."""
+    mean, low, high = (f"{100 * part:+.1f}" if unit else f"{part:+.4f}" for part in figure)
+    mean, low, high = (text.replace("-", "−") for text in (mean, low, high))
     return f"{mean} {unit}".strip() + f" [{low}, {high}]"
 
 
@@ -289,9 +292,9 @@ def judge_ink(difference: Sequence[float]) -> str:
 
 
 def stands(difference: Sequence[float], better: str, worse: str, alike: str) -> str:
-    """In words, whether a difference is below zero, above, or neither."""
-    _, low, high = difference
-    return better if high < 0.0 else worse if low > 0.0 else alike
+    """In words, whether a difference is below zero, above, or neither; one too small to matter is neither."""
+    mean, low, high = difference
+    return alike if abs(mean) < TINY or low <= 0.0 <= high else better if mean < 0.0 else worse
 
 
 def verdict(data: dict[str, Any]) -> str:

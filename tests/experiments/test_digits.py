@@ -149,6 +149,19 @@ def test_ink_is_evidence_only_where_random_networks_have_less(interval, verdict)
     assert module.judge_ink(interval) == verdict
 
 
+@pytest.mark.parametrize(
+    ("interval", "word"),
+    [
+        ((-0.2, -0.3, -0.1), "less"),
+        ((0.2, 0.1, 0.3), "more"),
+        ((0.1, -0.1, 0.3), "same"),
+        ((-0.0002, -0.0003, -0.0001), "same"),
+    ],
+)
+def test_a_difference_needs_an_interval_and_a_size(interval, word):
+    assert module.stands(interval, "less", "more", "same") == word
+
+
 def turned(values):
     mean, low, high = values
     return [-mean, -high, -low]
