@@ -142,8 +142,10 @@ def conclude(findings: tuple[Finding, ...], ridge: float) -> str:
     judged = {finding.question: finding.verdict for finding in findings}
     when = []
     if judged[OWN_ROWS].startswith("holds"):
-        also = "PRE leads on them too" if judged[BOTH_OWN].startswith("holds") else "on them PRE has no lead"
-        when.append(f"LIME draws its own rows ({also})")
+        on_them = judged[BOTH_OWN]
+        also = "leads on them too" if on_them.startswith("holds") else "has no lead on them"
+        also = "is behind on them" if on_them.endswith(": reversed") else also
+        when.append(f"LIME draws its own rows (PRE {also})")
     if judged[MANY_FEATURES].startswith("holds"):
         share = f"{100.0 * min(max(ridge, 0.0), 1.0):.0f} % of the lead"
         when.append(f"features are many (without LIME's kernel and ridge {share} is gone)")
@@ -206,7 +208,9 @@ def draw(data: Mapping[str, Any]) -> Figure:
         ax.set_ylim(low, high)
     for ax in axes[1]:
         scale = "wide" if ax in axes[1, 1:3] else "fine"
-        ax.annotate(f"{scale} scale", (0.97, 0.03), xycoords="axes fraction", ha="right", fontsize=9, color=GREY)
+        ax.annotate(
+            f"{scale} scale", (0.97, 0.97), xycoords="axes fraction", ha="right", va="top", fontsize=9, color=GREY
+        )
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=8, fontsize=10, frameon=False)
     return figure

@@ -72,8 +72,9 @@ def test_what_counts_as_a_lead(mean, verdict):
             "does not hold",
             "does not hold",
             0.0,
-            "holds when LIME draws its own rows (on them PRE has no lead)",
+            "holds when LIME draws its own rows (PRE has no lead on them)",
         ),
+        ("holds", "does not hold: reversed", "does not hold", 0.0, "holds when LIME draws its own rows (PRE is behind"),
         ("holds", "holds", "does not hold", 0.0, "holds when LIME draws its own rows (PRE leads on them too); "),
         ("does not hold", "holds", "holds", 0.9, "holds when features are many (without LIME's kernel and ridge 90"),
         (
