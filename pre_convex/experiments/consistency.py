@@ -133,7 +133,7 @@ def run(setting: Setting) -> Outcome:
         Finding("λ at δ* / min λ, same n", f"{close['centre']:.3f}", "close", near(close["centre"])),
         Finding(
             f"ratio + 2 sd, n ≥ {FROM}",
-            f"at most {max(high[row['n']] for row in large):.2f}; any n {max(high.values()):.2f}",
+            f"{max(high[row['n']] for row in large):.2f}; any n {max(high.values()):.2f}",
             "below 6.66",
             bounded_from(high, RATIO, above=False),
         ),
