@@ -25,7 +25,7 @@ from .shares import Share
 if TYPE_CHECKING:
     from ..plots.canvas import Figure
 
-TITLE = "do the conditions of consistency hold on samples?"
+TITLE = "Do the conditions of consistency hold on samples?"
 
 RADIUS, C_R = 10.0, 1.5
 #: the bounds that the paper reads off its plots, and from which n on

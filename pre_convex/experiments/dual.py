@@ -25,7 +25,7 @@ from .record import Finding, Outcome, Setting
 if TYPE_CHECKING:
     from ..plots.canvas import Figure
 
-TITLE = "is the relaxed dual consistent, and are its multipliers δ?"
+TITLE = "Is the relaxed dual consistent, and are its multipliers δ?"
 
 Y_P, Y_Q = np.array([0.6, -0.2]), np.array([0.0, 0.3])
 STAR = Y_P - Y_Q

@@ -29,7 +29,7 @@ from .shares import Share
 if TYPE_CHECKING:
     from ..plots.canvas import Figure
 
-TITLE = "are estimates normal, and which covariance is theirs?"
+TITLE = "Are estimates normal, and which covariance is theirs?"
 
 N, LEVEL = 500, 0.95
 #: observations for each coordinate, and the precision of one
