@@ -64,11 +64,10 @@ class Pairs:
     after: Array
     run: Index
 
-    def other_day(self, rng: np.random.Generator) -> Array:
-        """For each pair, a second window from another run."""
+    def other_day(self, rng: np.random.Generator) -> Index:
+        """For each pair, the number of a pair of another run: its second window is the other day's."""
         # runs of one day stand next to each other where a unit runs twice a day
-        choice = [rng.choice(np.flatnonzero(np.abs(self.run - run) > 1)) for run in self.run]
-        return self.after[choice]
+        return np.array([rng.choice(np.flatnonzero(np.abs(self.run - run) > 1)) for run in self.run])
 
 
 def cut_pairs(runs: Sequence[Array], step: int) -> Pairs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -14,15 +14,33 @@ from ..applications.detection import Detector
 from ..entropy import Array
 from ..errors import SolveError
 from ..solvers.batch import make_batch
-from .record import Setting
+from .areas import mean_interval
+from .record import Finding, Setting
 from .speech import Scene, make_scenes, voices
 
-__all__ = ["METHODS", "Judged", "Method", "auc", "best", "judge", "ridge", "spot"]
+__all__ = [
+    "METHODS",
+    "Judged",
+    "Method",
+    "auc",
+    "best",
+    "by_sentence",
+    "judge",
+    "ridge",
+    "spot",
+    "spot_findings",
+    "spot_sentence",
+]
 
-#: rows of the q prior where it is speech
+#: the rivals of a Bayes factor
+RATIOS = ("PRE, q noise", "PRE, q speech", "plugin")
+
+#: Newton steps that a ridge may take; small ones need many
+STEPS = 2000
+#: rows of the prior of speech in general
 ROWS_Q = 400
 #: windows that a score is averaged over
-WIDTHS = (1, 9, 15)
+WIDTHS = (1, 9, 15, 21, 31, 41)
 #: loudness of sentences above the noise in the repaired variant
 DECIBELS = 10.0
 #: voices and sentences of each that are tuned on and judged
@@ -42,7 +60,7 @@ def ridge(features: Array, targets: Array, log_bases: Array, strength: float, to
     b, delta, length = targets - batch.centre, np.zeros((W, k)), np.ones(W)
     now = batch.moments(delta, np.arange(W), np.zeros(W), covariance=True)
     log_z, mean, H = now.log_z, now.mean, np.array(now.covariance)
-    for _ in range(200):
+    for _ in range(STEPS):
         value = log_z - (b * delta).sum(axis=1) + 0.5 * strength * np.square(delta).sum(axis=1)
         residual = b - mean - strength * delta
         open_ = np.flatnonzero(np.square(residual).sum(axis=1) / (2.0 * strength) > tol * (1.0 + np.abs(value)))
@@ -58,7 +76,7 @@ def ridge(features: Array, targets: Array, log_bases: Array, strength: float, to
         delta[moved], log_z[moved], mean[moved] = trial[good], there.log_z[good], there.mean[good]
         H[moved] = np.array(there.covariance)[good]
         length[open_] = np.where(good, 1.0, 0.5 * length[open_])
-    raise SolveError("ridge: no proof after 200 steps")
+    raise SolveError(f"ridge: no proof after {STEPS} steps")
 
 
 def auc(scores: Array, inside: Any) -> float:
@@ -94,7 +112,7 @@ def plugin(scene: Scene, word: str, *, sd: float, strength: float) -> Array:
 
 def bayes_factor(scene: Scene, word: str, *, sd: float) -> Array:
     """Log of the average likelihood under the word, less that under speech in general."""
-    detector = Detector(scene.generic, scene.words[word], noise=sd, features="linear", method="evidence")
+    detector = Detector(scene.generic[:ROWS_Q], scene.words[word], noise=sd, features="linear", method="evidence")
     return detector.scores(scene.cepstra, scene.cepstra, warn=False, swap=False).scores
 
 
@@ -128,7 +146,7 @@ class Method:
         return (dict(zip(self.grid, values, strict=True)) for values in product(*ranges))
 
 
-_SD, _STRENGTH, _Y_Q = (0.7, 1.4, 2.8, 5.6), (0.03, 0.3, 3.0), ("next window", "mean of q")
+_SD, _STRENGTH, _Y_Q = (0.7, 1.4, 2.8, 5.6, 11.2), (0.01, 0.03, 0.3, 3.0), ("next window", "mean of q")
 METHODS = (
     Method("Bayes factor", bayes_factor, {"sd": (0.3, 0.6, 1.2)}),
     Method("PRE, q noise", partial(posterior_ratio, q="noise"), {"y_q": _Y_Q, "sd": _SD, "strength": _STRENGTH}),
@@ -172,10 +190,33 @@ def judge(method: Method, options: dict[str, Any], widths: Sequence[int], scenes
     return judged
 
 
-def best(method: Method, scenes: Sequence[Scene], quick: bool) -> Judged:
-    """The options and width of greatest merit on these scenes."""
-    tried = [j for options in method.settings(quick) for j in judge(method, options, WIDTHS, scenes)]
+def best(tried: Sequence[Judged]) -> Judged:
+    """The options and width of greatest merit."""
     return max(tried, key=lambda judged: judged.merit)
+
+
+def beyond(judged: Judged) -> dict[str, Judged]:
+    """For every option chosen at an end of its grid, the same one step further, yet to be judged.
+
+    No smoothing at all is no edge, and a method without options has none.
+    """
+    grid = {name: values for name, values in judged.method.grid.items() if len(values) > 1 and name != "y_q"}
+    further = {}
+    for name, values in grid.items():
+        for last, former in ((values[0], values[1]), (values[-1], values[-2])):
+            if judged.options[name] == last:
+                further[name] = replace(judged, options={**judged.options, name: last**2 / former})
+    if grid and judged.width == WIDTHS[-1]:
+        further["width"] = replace(judged, width=2 * WIDTHS[-1] - WIDTHS[-2])
+    return further
+
+
+def gains_beyond(tuned: Judged, scenes: Sequence[Scene]) -> dict[str, float]:
+    """How much merit one step beyond the end of a grid would have added."""
+    return {
+        name: judge(tuned.method, step.options, (step.width,), scenes)[0].merit - tuned.merit
+        for name, step in beyond(tuned).items()
+    }
 
 
 def spot(setting: Setting) -> dict[str, Any]:
@@ -190,33 +231,105 @@ def spot(setting: Setting) -> dict[str, Any]:
     tuning, test = heard
     result["chance"] = float(np.mean([s.inside(word).mean() for s in test for word in s.sentence.words]))
     result["words"] = [word for scene in test for word in scene.sentence.words]
+    spoken = [" ".join(scene.sentence.words) for scene in test for _ in scene.sentence.words]
     result["methods"] = {}
     for method in setting.track(METHODS, "methods", len(METHODS)):
-        tuned = best(method, tuning, setting.quick)
+        settings = method.settings(setting.quick)
+        tried = [judged for options in settings for judged in judge(method, options, WIDTHS, tuning)]
+        tuned = best(tried)
         judged = judge(method, tuned.options, (tuned.width,), test)[0]
+        by_y_q = {y_q: best([j for j in tried if j.options.get("y_q") == y_q]).merit for y_q in _y_q(tried)}
         result["methods"][method.name] = {
             "options": {**tuned.options, "width": tuned.width},
-            "tuning": _summary(tuned),
-            "test": _summary(judged),
+            "edges": {} if setting.quick else gains_beyond(tuned, tuning),
+            "merit_by_y_q": by_y_q,
+            "tuning": _summary(tuned, None),
+            "test": _summary(judged, spoken),
             "hits": judged.hits,
             "auc": judged.auc,
         }
-    areas = {name: np.array(facts["auc"]) for name, facts in result["methods"].items()}
-    rival = max((name for name in areas if name.startswith("PRE")), key=lambda name: areas[name].mean())
-    result["lead"] = {"over": rival, **_mean_interval(areas["Bayes factor"] - areas[rival])}
+    result["leads"] = {
+        name: {
+            key: by_sentence(_values(result, "Bayes factor", key) - _values(result, name, key), spoken)
+            for key in ("auc", "hits")
+        }
+        for name in RATIOS
+    }
+    result["noise_less_plugin"] = {
+        key: by_sentence(_values(result, "PRE, q noise", key) - _values(result, "plugin", key), spoken)
+        for key in ("auc", "hits")
+    }
     return result
 
 
-def _summary(judged: Judged) -> dict[str, Any]:
-    """Hits with Wilson's interval, and the mean AUC with one over words."""
-    from scipy.stats import binomtest
-
-    hits, n, areas = sum(judged.hits), len(judged.hits), np.array(judged.auc)
-    share = binomtest(hits, n).proportion_ci(method="wilson")
-    return {"hits": hits, "words": n, "share": [share.low, share.high], **_mean_interval(areas)}
+def _y_q(tried: Sequence[Judged]) -> set[str]:
+    return {judged.options["y_q"] for judged in tried if "y_q" in judged.options}
 
 
-def _mean_interval(values: Array) -> dict[str, Any]:
-    """A mean and its 95 % interval."""
-    mean, margin = float(values.mean()), float(1.96 * values.std(ddof=1) / np.sqrt(len(values)))
-    return {"mean": mean, "interval": [mean - margin, mean + margin]}
+def _values(result: Mapping[str, Any], name: str, key: str) -> Array:
+    return np.array(result["methods"][name][key], dtype=float)
+
+
+def by_sentence(values: Array, sentences: Sequence[str]) -> list[float]:
+    """A mean over words with its 95 % interval; sentences are independent, words of one and voices are not.
+
+    Examples
+    --------
+    >>> [round(v, 2) for v in by_sentence(np.array([1.0, 3.0, 4.0, 4.0]), ["a", "a", "b", "b"])]
+    [3.0, -9.71, 15.71]
+    """
+    names = np.array(sentences)
+    return mean_interval(np.array([values[names == name].mean() for name in np.unique(names)]))
+
+
+def _summary(judged: Judged, sentences: Sequence[str] | None) -> dict[str, Any]:
+    """Hits and mean AUC, with intervals where sentences are given."""
+    hits, areas = np.array(judged.hits, dtype=float), np.array(judged.auc)
+    found: dict[str, Any] = {"hits": int(hits.sum()), "words": len(hits), "mean": float(areas.mean())}
+    if sentences is not None:
+        found |= {
+            key: np.clip(by_sentence(values, sentences)[1:], 0.0, 1.0)
+            for key, values in (("share", hits), ("interval", areas))
+        }
+    return found
+
+
+def spot_findings(tested: Mapping[str, Any]) -> list[Finding]:
+    """The repaired variant on voices that nothing was tuned on."""
+    findings = [Finding("words swapped, new voices: chance", f"{100 * tested['chance']:.0f} % hits; AUC 0.5")]
+    for name, facts in tested["methods"].items():
+        test = facts["test"]
+        (low, high), (left, right) = test["share"], test["interval"]
+        hits = f"{test['hits']} of {test['words']}"
+        # its score is the same for every word of a sentence, so that it hits one of them
+        hits += ", by construction" if name == "energy" else f" ({100 * low:.0f}–{100 * high:.0f} %)"
+        findings.append(Finding(f"hits; AUC: {name}", f"{hits}; {test['mean']:.2f} ({left:.2f}–{right:.2f})"))
+    for name, lead in tested["leads"].items():
+        text = "AUC {:+.2f} ({:+.2f} to {:+.2f}); hits {:+.0%} ({:+.0%} to {:+.0%})".format(*lead["auc"], *lead["hits"])
+        findings.append(Finding(f"Bayes factor less {name}", text))
+    text = "AUC {:+.2f} ({:+.2f} to {:+.2f}); hits {:+.0%} ({:+.0%} to {:+.0%})".format(
+        *tested["noise_less_plugin"]["auc"], *tested["noise_less_plugin"]["hits"]
+    )
+    edges = [
+        f"{name}, {option} {gain:+.2f}"
+        for name, facts in tested["methods"].items()
+        for option, gain in facts["edges"].items()
+    ]
+    return [
+        *findings,
+        Finding("PRE, q noise, less plugin", text),
+        Finding("at a grid's end: merit one step beyond", "; ".join(edges) or "none"),
+    ]
+
+
+def spot_sentence(tested: Mapping[str, Any]) -> str:
+    """Who leads beyond chance, in words."""
+    parts = []
+    for key, called in (("auc", "AUC"), ("hits", "hits")):
+        ahead = [name for name, lead in tested["leads"].items() if lead[key][1] > 0.0]
+        behind = [name for name, lead in tested["leads"].items() if lead[key][2] < 0.0]
+        alike = [name for name in tested["leads"] if name not in ahead + behind]
+        places = (("is ahead of", ahead), ("is behind", behind), ("is not shown to differ from", alike))
+        said = ", ".join(f"{place} {' and '.join(names)}" for place, names in places if names)
+        parts.append(f"by {called} a Bayes factor {said}")
+    return "; ".join(parts)

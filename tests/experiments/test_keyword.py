@@ -11,9 +11,28 @@ import pytest
 import pre_convex as pre
 from pre_convex.applications.detection.recordings import read_recording
 from pre_convex.experiments import Setting, perform
-from pre_convex.experiments.keyword import Reading, _verdict, certify_outside, descend, draw, judge_peaks, pair_up
+from pre_convex.experiments.keyword import (
+    Reading,
+    _verdict,
+    certify_outside,
+    descend,
+    draw,
+    judge_peaks,
+    pair_up,
+)
 from pre_convex.experiments.speech import DATA, SIZE, cepstra, half, make_scenes, vary, voices, windows
-from pre_convex.experiments.spotting import METHODS, auc, judge, ridge
+from pre_convex.experiments.spotting import (
+    METHODS,
+    WIDTHS,
+    Judged,
+    Method,
+    auc,
+    beyond,
+    by_sentence,
+    judge,
+    ridge,
+    spot_sentence,
+)
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +171,6 @@ def test_proofs_of_outside_can_fail(pairs):
 
 def test_judging_knows_the_answer():
     """A score that is one inside the word and zero outside hits always."""
-    from pre_convex.experiments.spotting import Method
-
     scenes = make_scenes(voices("tuning")[0], 10.0, 1, np.random.default_rng(0))
     oracle = Method("oracle", lambda scene, word: scene.inside(word).astype(float), {})
     judged = judge(oracle, {}, (1,), scenes)[0]
@@ -187,25 +204,64 @@ def test_the_papers_score_has_no_solution_and_is_a_distance(quick):
 @pytest.mark.parametrize(
     ("ours", "plugin", "energy", "verdict"),
     [
-        (60, 20, 20, "holds"),
-        (60, 20, 60, "holds beside the plugin, not beside energy"),
-        (30, 28, 20, "does not hold"),
-        (20, 60, 60, "does not hold"),
+        ([9, 8, 10, 9], [2, 3, 2, 1], [3, 1, 2, 4], "holds"),
+        ([9, 8, 10, 9], [2, 3, 2, 1], [9, 9, 9, 9], "holds beside the plugin, not beside energy"),
+        ([10, 10, 0, 0], [9, 0, 0, 0], [0, 0, 0, 0], "does not hold"),  # two voices of four, however many draws
+        ([2, 3, 2, 1], [9, 8, 10, 9], [9, 9, 9, 9], "does not hold"),
     ],
 )
-def test_peaks_are_counted_against_both(ours, plugin, energy, verdict):
-    assert judge_peaks({"of": 70, "PRE": ours, "plugin": plugin, "energy": energy}) == verdict
+def test_peaks_are_judged_by_voices(ours, plugin, energy, verdict):
+    assert judge_peaks({"of": 40, "draws": 10, "PRE": ours, "plugin": plugin, "energy": energy}) == verdict
 
 
 def test_the_headline_can_come_out_the_other_way(quick):
     data = json.loads(json.dumps(quick[1]["data"]))
-    said = _verdict(data["main"], data["tested"])
+    said = _verdict(data["main"], data["peaks"], data["tested"])
     assert "does not reproduce" in said
-    assert "is ‖b − mean‖² by rank, and y_q plays no part" in said
+    assert "early ranks windows as ‖b − mean‖ does, and y_q plays no part" in said
     data["main"] |= {"outside": 0, "swap": 0.5, "rank_distance": 0.3}
-    other = _verdict(data["main"], data["tested"])
-    assert "The claim reproduces: " in other
-    assert "is not ‖b − mean‖² by rank, and y_q plays a part" in other
+    peaks = {"of": 40, "draws": 10, "PRE": [9, 8, 10, 9], "plugin": [2, 3, 2, 1], "energy": [3, 1, 2, 4]}
+    other = _verdict(data["main"], peaks, data["tested"])
+    assert (
+        "The claim reproduces: peaks in “bank”, PRE 36, plugin 8, energy 10 of 40. b lies outside the hull for 0"
+        in other
+    )
+    assert "early does not rank windows as ‖b − mean‖ does, and y_q plays a part" in other
+
+
+def test_who_leads_is_said_by_intervals():
+    ahead, alike, behind = [0.2, 0.1, 0.3], [0.1, -0.1, 0.3], [-0.2, -0.3, -0.1]
+    leads = {"one": {"auc": ahead, "hits": alike}, "two": {"auc": ahead, "hits": behind}}
+    assert spot_sentence({"leads": leads}) == (
+        "by AUC a Bayes factor is ahead of one and two; "
+        "by hits a Bayes factor is behind two, is not shown to differ from one"
+    )
+
+
+def test_words_of_a_sentence_are_one_sample():
+    """Repeating every word makes the interval no narrower."""
+    values, names = np.array([0.1, 0.3, 0.5, 0.6]), ["a", "a", "b", "c"]
+    once = by_sentence(values, names)
+    assert by_sentence(np.repeat(values, 9), list(np.repeat(names, 9))) == pytest.approx(once)
+    assert once[0] == pytest.approx((0.2 + 0.5 + 0.6) / 3)
+
+
+def test_a_choice_at_the_end_of_a_grid_is_tried_further():
+    method = Method("any", lambda scene, word: None, {"y_q": ("a", "b"), "sd": (1.0, 2.0, 6.0), "only": (5.0,)})
+
+    def further(sd, width):
+        found = beyond(Judged(method, {"y_q": "a", "sd": sd, "only": 5.0}, width, (), ()))
+        return {name: step.options["sd"] if name == "sd" else step.width for name, step in found.items()}
+
+    assert further(2.0, WIDTHS[0]) == {}
+    assert further(1.0, WIDTHS[0]) == {"sd": 0.5}
+    assert further(6.0, WIDTHS[-1]) == {"sd": 18.0, "width": 51}
+
+
+def test_energy_hits_one_word_of_each_sentence(quick):
+    tested = quick[0].data["tested"]
+    hits = np.array(tested["methods"]["energy"]["hits"]).reshape(-1, 5)
+    assert np.all(hits.sum(axis=1) == 1)
 
 
 def test_the_repaired_score_beats_chance_and_a_bayes_factor_beats_it(quick):
