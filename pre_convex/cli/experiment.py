@@ -23,7 +23,9 @@ def experiment(
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in seconds.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for NAME.json and NAME.png.")] = Path("experiment-output"),
-    mnist: Annotated[Path | None, typer.Option(help="Folder with MNIST's IDX files, for 'digits'.")] = None,
+    mnist: Annotated[
+        Path | None, typer.Option(help="Folder with MNIST's IDX files for 'digits', or 'openml' to fetch them.")
+    ] = None,
 ) -> None:
     """Rerun an experiment of the paper: our figures beside the paper's, and a verdict."""
     from ..experiments import EXPERIMENTS, Setting, load_experiment

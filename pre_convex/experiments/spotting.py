@@ -262,8 +262,8 @@ def spot(setting: Setting) -> dict[str, Any]:
     return result
 
 
-def _y_q(tried: Sequence[Judged]) -> set[str]:
-    return {judged.options["y_q"] for judged in tried if "y_q" in judged.options}
+def _y_q(tried: Sequence[Judged]) -> list[str]:
+    return sorted({judged.options["y_q"] for judged in tried if "y_q" in judged.options})
 
 
 def _values(result: Mapping[str, Any], name: str, key: str) -> Array:
