@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..applications.explanation.fidelity import roc_area
 from ..entropy import Array
 
 __all__ = ["RESAMPLES", "area", "area_interval", "mean_interval", "resampled_areas", "roc", "share_of_rows"]
@@ -15,7 +16,7 @@ RESAMPLES = 2000
 
 def area(scores: Array, pairs: int) -> float:
     """AUC of scores of background pairs, then of as many signal pairs."""
-    return float(_wins(scores, pairs).mean())
+    return roc_area(np.arange(len(scores)) >= pairs, _ranked(scores))
 
 
 def _wins(scores: Array, pairs: int) -> Array:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..applications.detection import Detector
+from ..applications.explanation.fidelity import roc_area
 from ..entropy import Array, Index
 from ..feasibility import Position, minimal_radius
 from ..plots.canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, new_figure
@@ -17,7 +18,7 @@ from ..solvers.batch import make_batch
 from .areas import mean_interval
 from .record import Finding, Outcome, Setting
 from .speech import SIZE, STRETCHES, Sentence, Voice, half, noisy, vary, voices, windows
-from .spotting import auc, spot, spot_findings, spot_sentence
+from .spotting import spot, spot_findings, spot_sentence
 
 if TYPE_CHECKING:
     from ..plots.canvas import Figure
@@ -184,7 +185,7 @@ def examine(voice: Voice, reading: Reading, hulls: int, rng: np.random.Generator
         "ess_p": float(np.median(pairs.ess_p)) / len(pairs.detector.priors.p.x),
         "ess_q": float(ess_q.min()) / reading.rows_q,
         "peaks": {name: pairs.word(values) for name, values in methods.items()},
-        "auc": {name: auc(values, inside) for name, values in methods.items()},
+        "auc": {name: roc_area(inside, values) for name, values in methods.items()},
         "curves": {
             "seconds": pairs.middle / voice.rate * (1 + reading.half_rate),
             "chosen": chosen,

@@ -15,11 +15,8 @@ class Share:
 
     Examples
     --------
-    >>> share = Share(249, 5000)
-    >>> print(share)
+    >>> print(Share(249, 5000))
     4.98 % (4.39 to 5.62)
-    >>> share.covers(0.05)
-    True
     """
 
     count: int
@@ -40,10 +37,6 @@ class Share:
         """The largest chance under which so small a count is no surprise."""
         rest = self.total - self.count
         return float(betaincinv(self.count + 1, rest, 0.975)) if rest else 1.0
-
-    def covers(self, chance: float) -> bool:
-        """Whether the interval contains a chance."""
-        return self.lower <= chance <= self.upper
 
     def __str__(self) -> str:
         return f"{100 * self.value:.3g} % ({100 * self.lower:.3g} to {100 * self.upper:.3g})"

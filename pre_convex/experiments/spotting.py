@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..applications.detection import Detector
+from ..applications.explanation.fidelity import roc_area
 from ..entropy import Array
 from ..errors import SolveError
 from ..solvers.batch import make_batch
@@ -22,7 +23,6 @@ __all__ = [
     "METHODS",
     "Judged",
     "Method",
-    "auc",
     "best",
     "by_sentence",
     "judge",
@@ -77,14 +77,6 @@ def ridge(features: Array, targets: Array, log_bases: Array, strength: float, to
         H[moved] = np.array(there.covariance)[good]
         length[open_] = np.where(good, 1.0, 0.5 * length[open_])
     raise SolveError(f"ridge: no proof after {STEPS} steps")
-
-
-def auc(scores: Array, inside: Any) -> float:
-    """Chance that a window inside has a higher score than one outside."""
-    from scipy.stats import rankdata
-
-    n, ranks = int(np.count_nonzero(inside)), rankdata(scores)
-    return float((ranks[inside].sum() - n * (n + 1) / 2) / (n * (len(scores) - n)))
 
 
 def posterior_ratio(scene: Scene, word: str, *, q: str, y_q: str, sd: float, strength: float) -> Array:
@@ -185,7 +177,7 @@ def judge(method: Method, options: dict[str, Any], widths: Sequence[int], scenes
         for (scene, word), scores in zip(trials, found, strict=True):
             smooth, inside = uniform_filter1d(scores, width, mode="nearest"), scene.inside(word)
             hits.append(bool(inside[np.argmax(smooth)]))
-            areas.append(auc(smooth, inside))
+            areas.append(roc_area(inside, smooth))
         judged.append(Judged(method, options, width, tuple(hits), tuple(areas)))
     return judged
 

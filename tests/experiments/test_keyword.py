@@ -26,7 +26,6 @@ from pre_convex.experiments.spotting import (
     WIDTHS,
     Judged,
     Method,
-    auc,
     beyond,
     by_sentence,
     judge,
@@ -119,13 +118,6 @@ def test_half_the_rate_and_stretching_keep_a_tone():
 
 
 # ---- scores
-
-
-def test_auc_of_known_orders():
-    inside = np.array([True, True, False, False])
-    assert auc(np.array([4.0, 3.0, 2.0, 1.0]), inside) == 1.0
-    assert auc(np.array([1.0, 1.0, 1.0, 1.0]), inside) == 0.5
-    assert auc(np.array([1.0, 4.0, 2.0, 3.0]), inside) == 0.5
 
 
 @pytest.mark.parametrize("strength", [0.05, 2.0])
