@@ -40,7 +40,7 @@ LAYERS = [
     ["storage"],
     ["plots"],
     ["applications"],
-    ["experiments"],
+    ["experiments", "benchmark"],
     ["fitting"],
     ["cli"],
 ]

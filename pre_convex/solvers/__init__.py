@@ -3,7 +3,7 @@
 from .certify import certify
 from .many import solve_many
 from .path import radius_path
-from .registry import CONE_SOLVERS, ConeSolver, installed_solvers
+from .registry import CONE_SOLVERS, ConeSolver, find_solver, installed_solvers
 from .solutions import Solutions
 from .solve import solve
 
@@ -12,6 +12,7 @@ __all__ = [
     "ConeSolver",
     "Solutions",
     "certify",
+    "find_solver",
     "installed_solvers",
     "radius_path",
     "solve",

@@ -1,0 +1,147 @@
+"""What is measured, and the verdict; all of it computed here from (δ, μ), in original variables.
+
+A new metric is one entry in ``METRICS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from ..norms import get_norm
+from ..passes import tilt
+from ..solution import Certificate, certificate
+from .case import Case, Truth
+from .contenders import Answer
+
+__all__ = ["METRICS", "Judged", "Metric", "Verdict", "judge"]
+
+#: claims that there is no answer, of [P] or of [D]
+SAYS_NONE = ("infeasible", "unbounded", "infeasible_or_unbounded")
+
+
+class Verdict(StrEnum):
+    """What a run was worth. Only the first is a success; the next two are claims that are not true."""
+
+    SOLVED = "solved"
+    FALSE_OPTIMAL = "false optimal"
+    FALSE_INFEASIBLE = "false infeasible"
+    INACCURATE = "inaccurate"
+    FAILED = "failed"
+    TIME = "time limit"
+    MEMORY = "memory limit"
+    CRASH = "crash"
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """An answer, the case it answers, and the certificate of its numbers; ``None`` where it has none."""
+
+    case: Case
+    answer: Answer
+    tol: float
+    certificate: Certificate | None
+    #: proven distance of ℓ_R(δ) from the optimum
+    gap: float
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of every row.
+
+    Attributes
+    ----------
+    words : str
+        What it is, for the report.
+    of : callable
+        Its value, nan where there is none; ``None`` for those the runner measures itself.
+    unit : str
+        Of the tables.
+    """
+
+    words: str
+    of: Callable[[Judged], float] | None
+    unit: str = ""
+
+
+def _error(judged: Judged) -> float:
+    """Standard deviation of ⟨δ − δ*, F⟩ under the optimal weights."""
+    case, delta = judged.case, judged.answer.delta
+    if case.delta is None or delta is None:
+        return np.nan
+    H = case.problem.hessian(case.delta)
+    off = np.asarray(delta) - case.delta
+    return float(np.sqrt(max(float(off @ H @ off), 0.0)))
+
+
+def _stationarity(judged: Judged) -> float:
+    """How far b − F'μ(δ) is from being a residual that δ calls for, in units of the features' spread."""
+    if judged.certificate is None:
+        return np.nan
+    problem, delta = judged.case.problem, np.asarray(judged.answer.delta, dtype=float)
+    r = problem.residual_origin - tilt(problem.rows, delta, covariance=False).mean
+    ball = get_norm(problem.norm)
+    outside = r - ball.project(r, problem.radius) if problem.radius else r
+    return float(np.linalg.norm(outside)) / _unit(judged.certificate)
+
+
+def _feasibility(judged: Judged) -> float:
+    """By how much μ violates the constraints of [D]."""
+    proof = judged.certificate
+    return np.nan if proof is None else max(proof.moment_residual / _unit(proof), proof.simplex_residual)
+
+
+def _unit(proof: Certificate) -> float:
+    """Spread of the features, the unit of residuals."""
+    return proof.spread if 0.0 < proof.spread < np.inf else 1.0
+
+
+METRICS: dict[str, Metric] = {
+    "gap": Metric("proven duality gap, relative to 1 + |value|", lambda j: j.gap / (1.0 + abs(j.case.value))),
+    "primal_residual": Metric("stationarity of δ in [P], in standard deviations of the features", _stationarity),
+    "dual_residual": Metric("violation of the constraints of [D] by μ, in the same unit", _feasibility),
+    "error": Metric("standard deviation of the error of the log ratio under the optimal weights", _error),
+    "iterations": Metric("iterations of the solver", lambda j: float(j.answer.iterations)),
+    "setup": Metric("time to build the program", lambda j: j.answer.setup_time, "s"),
+    "compile": Metric("time to translate it for the solver", lambda j: j.answer.compile_time, "s"),
+    "solve": Metric("time of the solver", lambda j: j.answer.solve_time, "s"),
+    "time": Metric(
+        "all three together", lambda j: j.answer.setup_time + j.answer.compile_time + j.answer.solve_time, "s"
+    ),
+    "memory": Metric("memory at its peak, beyond that of the loaded case", None, "MB"),
+}
+
+
+def judge(case: Case, answer: Answer, tol: float) -> tuple[Verdict, dict[str, float]]:
+    """Verdict on an answer, and its metrics; those that the runner measures are left out."""
+    proof, gap = None, np.inf
+    if answer.delta is not None and np.all(np.isfinite(answer.delta)):
+        mu = answer.mu if answer.mu is not None and np.all(np.isfinite(answer.mu)) else None
+        proof = certificate(case.problem, np.asarray(answer.delta, dtype=float), mu)
+        gap = proof.gap
+        if case.truth is Truth.BOUNDARY:  # no weights near μ(δ) need have the moment b; the known value bounds as well
+            gap = min(gap, max(proof.primal_value - case.value, 0.0) + proof.noise)
+            proof = replace(proof, gap=gap, dual_value=proof.primal_value - gap)
+    judged = Judged(case, answer, tol, proof, gap)
+    numbers = {name: metric.of(judged) for name, metric in METRICS.items() if metric.of is not None}
+    return _verdict(judged), numbers
+
+
+def _verdict(judged: Judged) -> Verdict:
+    """What the certificate and the known truth make of the claim."""
+    truth, claim = judged.case.truth, judged.answer.claim
+    says_none = claim in SAYS_NONE
+    if truth is Truth.INFEASIBLE:
+        solved = says_none
+    elif says_none or (claim == "boundary" and truth is Truth.OPTIMAL):
+        return Verdict.FALSE_INFEASIBLE
+    else:
+        solved = judged.certificate is not None and judged.certificate.proves(judged.tol)
+    if solved:
+        return Verdict.SOLVED
+    if claim in ("optimal", "boundary"):
+        return Verdict.FALSE_OPTIMAL
+    return Verdict.FAILED if judged.certificate is None else Verdict.INACCURATE
