@@ -18,11 +18,11 @@ def subgradient(delta: Array, norm: float) -> Array:
     if not np.any(delta):
         return np.zeros_like(delta)
     if norm == 2:
-        return delta / float(np.linalg.norm(delta))
+        return np.asarray(delta / np.linalg.norm(delta))
     if norm == np.inf:
         return np.asarray(np.sign(delta))
     top = np.abs(delta) == np.abs(delta).max()
-    return np.where(top, np.sign(delta), 0.0) / top.sum()
+    return np.asarray(np.where(top, np.sign(delta), 0.0) / top.sum())
 
 
 def planted(
