@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..entropy import Array
@@ -32,11 +30,18 @@ def planted(
     log_base: Array | None = None,
     radius: float = 0.0,
     norm: float = 2,
-    **facts: Any,
+    inner: Array | None = None,
+    **facts: float,
 ) -> Case:
-    """The case whose answer is δ, for any radius and norm."""
+    """The case whose answer is δ, for any radius and norm.
+
+    With the norm inf, a residual is free between −R and R where δ is zero; ``inner`` gives it there as a share of R.
+    """
     log_base = np.zeros(len(features)) if log_base is None else log_base
     bare = RatioProblem(np.zeros(features.shape[1]), features, log_base)
-    target = bare.gradient(delta) + bare.target + radius * subgradient(delta, norm)
+    r = subgradient(delta, norm)
+    if inner is not None:
+        r = np.where(delta == 0.0, inner, r)
+    target = bare.gradient(delta) + radius * r
     problem = RatioProblem(target, features, log_base, radius=radius, norm=norm)
     return Case(name, problem, Truth.OPTIMAL, problem.value(delta), delta, facts)

@@ -30,7 +30,8 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
         mu[hull.index] = hull.weights
         return _on_boundary(problem, hull, solution, solution.delta, mu, problem.dual_value(mu))
     index = np.flatnonzero(problem.log_base > -np.inf)
-    normals: list[Array] = []
+    # every face with the logarithm of its base weights, which it counts as one, and the normal of the next face in it
+    normals: list[tuple[RatioProblem, float, Array]] = []
     face, here, found = problem, hull, None
     # b may miss the face by round-off; the nearest point of the hull does not
     solid = hull.weights > 1e-13
@@ -40,7 +41,7 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
         heights = _heights(face, v)
         slack = heights.max() - heights
         on_face = slack <= 1e-9 * max(float(np.ptp(slack)), 1e-300)
-        normals.append(v)
+        normals.append((face, log_sum_exp(problem.log_base[index]), v))
         index = index[on_face]
         face = RatioProblem(target, problem.features_q[index], problem.log_base[index])
         found = newton(face, make_penalty(face), tol=0.01 * tol)  # far out, weights tell more than the gap
@@ -57,16 +58,20 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
         mu[hull.index] = hull.weights
         lower = problem.dual_value(mu)
         delta, normals = solution.delta, []
-    for v in reversed(normals):  # the outermost face last: its normal must outweigh the others
-        t = 1.0
-        best = problem.value(delta)
-        while t < 1e12:
-            value = problem.value(delta + t * v)
-            if best - value <= 0.01 * tol * (1.0 + abs(lower)) and value - lower <= tol * (1.0 + abs(lower)):
-                break
-            best, t = value, 2.0 * t
-        delta = delta + t * v
+    for outer, log_total, v in reversed(normals):  # the outermost face last: its normal must outweigh the others
+        delta = delta + _far_enough(outer, delta, v, lower - log_total, 0.1 * tol * (1.0 + abs(lower))) * v
     return _on_boundary(problem, hull, solution, delta, mu, lower)
+
+
+def _far_enough(problem: RatioProblem, delta: Array, v: Array, lower: float, most: float) -> float:
+    """How far to go along v until the value is within ``most`` of its limit and another doubling gains little."""
+    t, best = 1.0, problem.value(delta)
+    while t < 1e12:
+        value = problem.value(delta + t * v)
+        if best - value <= 0.01 * most and value - lower <= most:
+            break
+        best, t = value, 2.0 * t
+    return t
 
 
 def _on_boundary(
