@@ -276,6 +276,9 @@ def newton(
         null = space.free(b)
         if isinstance(penalty, NoPenalty) and (space.null.size or space.condition > 1e5):
             return _in_coordinates(problem, space, tol, start)
+        away = space.null @ space.off_plane(b)  # no row follows b there, and the value may fall for ever along it
+        if isinstance(penalty, BallPenalty) and float(away @ (b - space.centre)) > 1.001 * penalty.value(away):
+            return Outcome(away, certificate(problem, away, penalty=penalty), 0, 1, null.shape[1])
     subset = None
     if few is not None:
         delta, curvature, subset = _solve_subset(rows, b, penalty, point, descent, tol)

@@ -2,8 +2,8 @@
 
 A step minimises the quadratic model plus the penalty, [STEP]. Without a penalty it is a linear solve, for
 the Euclidean norm a secular equation in one variable; for the other norms it is a few linear solves on faces
-of the penalty, the last one checked for optimality, and a small cvxpy program when no face passes; for a
-user's penalty or constraints it is always the cvxpy program, compiled once.
+of the penalty, the last one checked for optimality; when no face passes, signs are changed one by one, or a
+small cvxpy program is solved; for a user's penalty or constraints it is always the cvxpy program, compiled once.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from ..entropy import Array, exp_of, log_of
 from ..errors import DataError, SolveError
 from ..lift import Lift, LiftByPasses
 from ..linear import solve_psd
+from ..passes import tilt
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Penalty
+from .signs import by_signs
 
 __all__ = ["StepPenalty", "make_penalty"]
 
@@ -114,11 +116,13 @@ class Faceted(_FromZero):
         return [*_after_step(self, delta, r, H), *super().points(delta, r, H)]
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
-        """Zero, else an active-set search from δ, else the cvxpy program and a search from its answer."""
+        """Zero, else a search for the face from δ, else the cvxpy program and a search from its answer."""
         q = gradient - H @ delta
         if self.norm(q) <= self.radius:
             return np.zeros_like(delta)
         x = self._search(delta, q, H)
+        if x is None and self.norm.order == np.inf:
+            x = by_signs(delta, q, H, self.radius)
         if x is None:
             guess, *_ = _step_program(self, self.problem).solve(q, H)
             x = self._search(guess, q, H)
@@ -126,8 +130,20 @@ class Faceted(_FromZero):
         return x
 
     def shorten(self, delta: Array, null: Array) -> Array:
-        """A small cvxpy program."""
+        """δ itself where no other point of δ + span(null) is as good, otherwise a small cvxpy program."""
+        if self.norm.order == np.inf and self._alone(delta, null):
+            return delta
         return np.asarray(_step_program(self, self.problem).shorten(delta, null))
+
+    def _alone(self, delta: Array, null: Array) -> bool:
+        """Whether every null direction has a part in a coordinate that must be zero, so that to follow it costs.
+
+        Those are coordinates with a residual inside the ball; with N split into the rows E of the others and the
+        rest, the part of Nz in the rest is at least √(1 − σ²) for unit z, σ being the largest singular value of N_E.
+        """
+        r = self.problem.residual_origin - tilt(self.problem.rows, delta, covariance=False).mean
+        others = null[(delta != 0.0) | (np.abs(r) > 0.99 * self.radius)]
+        return bool(np.linalg.norm(others @ others.T, 2) < 1.0 - 1e-8) if len(others) else True
 
     def _search(self, x: Array, q: Array, H: Array) -> Array | None:
         """Solve on a face, look which face the answer points to, and so on until it is the same one."""

@@ -1,0 +1,52 @@
+"""The step of an ℓ1 penalty by changing signs: its optimality conditions are the proof."""
+
+import numpy as np
+import pytest
+
+import pre_convex as pre
+from pre_convex.benchmark.answers import planted
+from pre_convex.solvers.signs import by_signs
+
+
+def violation(x, q, H, R):
+    """By how much x fails r = R sign(x) where it is not zero and |r| ≤ R where it is, relative to R."""
+    r = -q - H @ x
+    carries = np.abs(r - R * np.sign(x))[x != 0.0].max(initial=0.0)
+    return max(carries, (np.abs(r) - R)[x == 0.0].max(initial=0.0)) / R
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+@pytest.mark.parametrize(("k", "n"), [(1, 20), (5, 50), (60, 40), (40, 400)])
+@pytest.mark.parametrize("R", [1.0, 0.1, 0.01])
+def test_the_answer_is_optimal_from_any_start(k, n, R, correlated):
+    rng = np.random.default_rng([k, n])
+    F = rng.normal(size=(n, k)) + correlated * rng.normal(size=(n, 1))
+    H = F.T @ F / n
+    q = H @ rng.normal(size=k)
+    for start in (np.zeros(k), rng.normal(size=k)):
+        x = by_signs(start, q, H, R)
+        assert violation(x, q, H, R) < 1e-10
+
+
+def test_columns_that_are_the_same_share_one_answer():
+    q, H = np.array([-1.0, -1.0, 0.5]), np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    x = by_signs(np.zeros(3), q, H, 0.25)
+    assert x[:2].sum() == pytest.approx(0.75)
+    assert x[2] == pytest.approx(-0.25)
+
+
+def test_a_program_without_bound_is_told():
+    assert by_signs(np.zeros(2), np.array([1.0, 0.0]), np.diag([0.0, 1.0]), 0.5) is None
+
+
+def test_more_columns_than_rows_need_no_cone_solver(monkeypatch):
+    """No face is found by guessing alone here, and the answer is the only one, so that nothing is left to shorten."""
+    rng = np.random.default_rng(8)
+    delta = np.append([0.6, -0.6, 0.6], np.zeros(87))
+    inner = rng.uniform(-0.9, 0.9, 90)
+    case = planted("wide", rng.normal(size=(60, 90)), delta, radius=0.1, norm=np.inf, inner=inner)
+    monkeypatch.setattr("pre_convex.solvers.steps._step_program", None)
+    solution = pre.solve(case.problem)
+    assert solution.gap < 1e-8
+    assert solution.delta == pytest.approx(delta, abs=1e-7)
+    assert np.count_nonzero(solution.delta) == 3
