@@ -1,0 +1,342 @@
+"""Cases and sets on disk: the same bits come back, and a damaged file is named and never believed."""
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pre_convex import RatioProblem
+from pre_convex.benchmark.answers import planted
+from pre_convex.benchmark.case import Case, Truth
+from pre_convex.benchmark.exchange import checksum, file_name, read_case, read_set, write_case, write_set
+from pre_convex.benchmark.sets import TestSet, load_set
+from pre_convex.errors import DataError
+
+ARRAYS = ("target", "features_q", "log_base", "features_p", "log_weights_p")
+
+
+def same_bits(a, b):
+    """Whether two arrays, or nothing, are the same to the last bit, the sign of zero included."""
+    if a is None or b is None:
+        return a is b
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def assert_same(case, copy):
+    for name in ARRAYS:
+        assert same_bits(getattr(case.problem, name), getattr(copy.problem, name)), name
+    for name in ("features", "log_base", "origin"):
+        assert same_bits(getattr(case.problem.rows, name), getattr(copy.problem.rows, name)), name
+    assert copy.problem.rows.flat == case.problem.rows.flat
+    here, there = case.problem.rows.features.flags, copy.problem.rows.features.flags
+    assert not here.forc or (here.c_contiguous, here.f_contiguous) == (there.c_contiguous, there.f_contiguous)
+    for name in ("radius", "norm", "feature_names", "paired"):
+        assert getattr(copy.problem, name) == getattr(case.problem, name)
+    assert same_bits(case.delta, copy.delta)
+    assert (copy.name, copy.truth, copy.value, dict(copy.facts)) == (
+        case.name,
+        case.truth,
+        case.value,
+        dict(case.facts),
+    )
+
+
+def of_samples(seed=0, n=30, paired=False):
+    """A case with a p side, −inf among its base weights, and features far from zero."""
+    rng = np.random.default_rng(seed)
+    x_p, x_q = rng.normal(size=(n, 2)) + 1e4, rng.normal(size=(n, 2)) + 1e4
+    log_q = 50.0 * rng.normal(size=n) - 1e5
+    log_q[3] = -np.inf
+    problem = RatioProblem.from_samples(
+        x_p, x_q, rng.normal(size=n), log_q, features="polynomial", radius=0.1, norm=1, paired=paired
+    )
+    return Case("säm/ple", problem, Truth.OPTIMAL, -0.1, None, {"ess": 3.0, "far": np.inf, "n": 30, "word": "inf"})
+
+
+@pytest.mark.parametrize("case", load_set("smoke").cases, ids=lambda c: c.name)
+def test_the_smoke_set_comes_back_bit_for_bit(case, tmp_path):
+    assert_same(case, read_case(write_case(case, tmp_path / "case.npz")))
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_a_case_with_everything_comes_back(paired, tmp_path):
+    case = of_samples(paired=paired)
+    assert case.problem.rows.origin is not None
+    assert np.isneginf(case.problem.log_base).sum() == 1
+    copy = read_case(write_case(case, tmp_path / "case.npz"))
+    assert_same(case, copy)
+    assert isinstance(copy.facts["n"], int)
+    assert (copy.facts["word"], copy.facts["far"]) == ("inf", np.inf)
+    assert copy.problem.log_base.flags.writeable is False
+
+
+numbers = st.floats(-1e6, 1e6).filter(lambda x: x == 0.0 or abs(x) > 1e-90)
+
+
+@given(
+    st.integers(1, 12),
+    st.integers(1, 4),
+    st.sampled_from([1, 2, np.inf]),
+    st.sampled_from([0.0, 1e-3, 0.7]),
+    st.sampled_from(["C", "F", "strided"]),
+    st.data(),
+)
+def test_any_problem_comes_back(tmp_path_factory, n, k, norm, radius, order, data):
+    F = np.array(data.draw(st.lists(st.lists(numbers, min_size=k, max_size=k), min_size=n, max_size=n)))
+    F = np.repeat(F, 2, axis=1)[:, ::2] if order == "strided" else np.asarray(F, order=order)
+    weights = st.lists(st.one_of(st.floats(-1e9, 1e9), st.just(-np.inf)), min_size=n, max_size=n)
+    a = data.draw(st.one_of(st.none(), weights.filter(lambda z: max(z) > -np.inf)))
+    names = data.draw(st.lists(st.text(), min_size=k, max_size=k, unique=True))
+    problem = RatioProblem(F.mean(axis=0), F, a, radius, norm, tuple(names))
+    facts = data.draw(st.dictionaries(st.text(), st.floats(allow_nan=False), max_size=3))
+    case = Case(
+        data.draw(st.text()),
+        problem,
+        data.draw(st.sampled_from(list(Truth))),
+        data.draw(st.floats(allow_nan=False)),
+        data.draw(st.sampled_from([None, np.linspace(-0.0, 1.0, k)])),
+        facts,
+    )
+    folder = tmp_path_factory.mktemp("any")
+    assert_same(case, read_case(write_case(case, folder / "case.npz")))
+    test_set = TestSet(data.draw(st.text()), data.draw(st.text()), 3, (case,))
+    write_set(test_set, folder / "set")
+    back = read_set(folder / "set")
+    assert (back.name, back.title, back.version) == (test_set.name, test_set.title, 3)
+    assert_same(case, back.cases[0])
+
+
+def test_a_large_problem_keeps_its_order_in_memory(tmp_path):
+    F = np.asfortranarray(np.random.default_rng(0).normal(size=(5000, 20)))
+    case = planted("columns", F, np.zeros(20))
+    assert_same(case, read_case(write_case(case, tmp_path / "case.npz")))
+
+
+def test_the_checksum_is_of_the_data_alone(tmp_path):
+    smoke = load_set("smoke")
+    assert checksum(smoke) == checksum(load_set("smoke"))
+    write_set(smoke, tmp_path)
+    assert checksum(read_set(tmp_path)) == checksum(smoke)
+    F = np.arange(6.0).reshape(3, 2)
+    by_rows, by_columns = (planted("a", np.asarray(F, order=o), np.zeros(2)) for o in "CF")
+    one = checksum(TestSet("s", "", 1, (by_rows,)))
+    assert one == checksum(TestSet("s", "", 1, (by_columns,)))
+
+
+def test_the_checksum_is_the_same_on_every_machine():
+    problem = RatioProblem(np.array([0.25, -0.0]), np.array([[0.0, 1.0], [0.5, -1.0]]), np.array([0.0, -np.inf]))
+    case = Case("a", problem, Truth.BOUNDARY, -np.inf, np.array([1.0, 2.0]), {"x": 0.1})
+    assert checksum(TestSet("s", "", 1, (case,))) == "5a2fb7df5aa1dd883df3912b246c5786e4c368ef998c3b29febd6bef9999d52a"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: replace(c, name="other"),
+        lambda c: replace(c, value=np.nextafter(c.value, 1.0)),
+        lambda c: replace(c, delta=None),
+        lambda c: replace(c, delta=np.nextafter(c.delta, 1.0)),
+        lambda c: replace(c, truth=Truth.BOUNDARY),
+        lambda c: replace(c, facts={"x": 1.0}),
+        lambda c: replace(c, problem=c.problem.with_radius(1e-300)),
+        lambda c: replace(c, problem=c.problem.with_radius(0.0, 1)),
+        lambda c: replace(c, problem=RatioProblem(-c.problem.target, c.problem.features_q, c.problem.log_base)),
+    ],
+)
+def test_the_checksum_sees_every_change(change):
+    smoke = load_set("smoke")
+    case = smoke.cases[0]
+    assert checksum(replace(smoke, cases=(change(case),))) != checksum(replace(smoke, cases=(case,)))
+
+
+def test_the_checksum_sees_version_name_and_order():
+    smoke = load_set("smoke")
+    others = [replace(smoke, version=2), replace(smoke, name="x"), replace(smoke, cases=smoke.cases[::-1])]
+    assert len({checksum(s) for s in (smoke, *others)}) == 4
+
+
+def test_every_damaged_byte_is_noticed_or_harmless(tmp_path):
+    """A flipped byte is a DataError, or one of those that say nothing, such as a date in the archive."""
+    case = Case("a", RatioProblem([0.5], [[0.0], [1.0]]), Truth.OPTIMAL, 0.0, np.zeros(1), {"x": 1.0})
+    path = write_case(case, tmp_path / "case.npz")
+    data = path.read_bytes()
+    refused = 0
+    places = range(0, len(data), 3)
+    for place in places:
+        path.write_bytes(data[:place] + bytes([data[place] ^ (1 << place % 8)]) + data[place + 1 :])
+        try:
+            assert_same(case, read_case(path))
+        except DataError as error:
+            refused += "case.npz" in str(error)
+    assert refused > 0.6 * len(places)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.9, 0.999])
+def test_a_cut_file_is_refused(share, tmp_path):
+    path = write_case(load_set("smoke").cases[0], tmp_path / "case.npz")
+    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+    with pytest.raises(DataError, match=r"case\.npz is damaged"):
+        read_case(path)
+
+
+def rewritten(path, change):
+    """The file with its arrays changed by a function of a dictionary."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    change(arrays)
+    np.savez(path, **arrays)
+    return path
+
+
+def header(**changes):
+    def change(arrays):
+        arrays["header"] = np.array(json.dumps(json.loads(str(arrays["header"])) | changes))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a.pop("target"), "damaged"),
+        (lambda a: a.pop("header"), "damaged"),
+        (lambda a: a.update(other=np.zeros(1)), "other is not an array of a case"),
+        (lambda a: a.update(target=np.array([1 + 2j, 0])), "target is not an array of a case"),
+        (lambda a: a.update(target=np.array([0.0])), "target: has 1 entries"),
+        (lambda a: a.update(target=np.array([{}, None], dtype=object)), "target.npy is no plain array"),
+        (lambda a: a.update(features_q=a["features_q"] * np.nan), "features_q"),
+        (lambda a: a.update(log_base=a["log_base"] + 1.0), "log_base is not normalised"),
+        (lambda a: a.update(delta=np.zeros(3)), "its answer"),
+        (lambda a: a.update(value=np.array(np.nan)), "its answer"),
+        (lambda a: a.update(norm=np.array(3.0)), "norm"),
+        (lambda a: a.update(radius=np.array(-1.0)), "radius"),
+        (lambda a: a.update(header=np.array("[" * 100_000)), "damaged"),
+        (lambda a: a.update(header=np.array("{}")), "damaged"),
+        (header(format=2), "has format 2"),
+        (header(truth="maybe"), "damaged"),
+        (header(flat=True), "not flat"),
+        (header(facts=3), "damaged"),
+        (header(feature_names=["a", "a"]), "stands there twice"),
+    ],
+)
+def test_foreign_content_is_refused(change, message, tmp_path):
+    problem = RatioProblem([0.5, 0.5], np.eye(2), [0.0, 1.0])
+    path = write_case(Case("a", problem, Truth.OPTIMAL, 0.0, np.zeros(2)), tmp_path / "case.npz")
+    with pytest.raises(DataError, match=message):
+        read_case(rewritten(path, change))
+
+
+def archive(path, content, compress=zipfile.ZIP_STORED, name="target.npy"):
+    with zipfile.ZipFile(path, "w", compress) as file:
+        file.writestr(name, content)
+
+
+def npy_bytes(array, shape):
+    """An ``.npy`` file that declares another shape than its array has."""
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(out, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return out.getvalue() + array.tobytes()
+
+
+def test_declared_sizes_are_not_believed(tmp_path):
+    path = tmp_path / "bomb.npz"
+    for shape in [(10**13,), (10**9, 10**9, 10**9), (3, -1)]:
+        archive(path, npy_bytes(np.zeros(3), shape))
+        with pytest.raises(DataError, match="the size that it declares"):
+            read_case(path)
+    archive(path, npy_bytes(np.zeros(10**6), (10**6,)), zipfile.ZIP_DEFLATED)
+    assert path.stat().st_size < 20_000
+    with pytest.raises(DataError, match="compressed"):
+        read_case(path)
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "case.npz"
+    for content in (b"", b"text", b"PK\x03\x04", np.lib.format.magic(1, 0)):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="damaged"):
+            read_case(path)
+    archive(path, b"no array")
+    with pytest.raises(DataError, match="damaged"):
+        read_case(path)
+    with pytest.raises(DataError, match="cannot read"):
+        read_case(tmp_path / "none.npz")
+    with pytest.raises(DataError, match="cannot read"):
+        read_case(tmp_path)
+
+
+def test_what_cannot_be_written(tmp_path):
+    case = load_set("smoke").cases[0]
+    with pytest.raises(DataError, match="cannot write"):
+        write_case(case, tmp_path / "none" / "case.npz")
+    with pytest.raises(DataError, match="'x' is a list"):
+        write_case(replace(case, facts={"x": [1]}), tmp_path / "case.npz")
+    assert not list(tmp_path.iterdir()), "a file that was not finished is left"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot write to"):
+        write_set(load_set("smoke"), tmp_path / "file")
+    with pytest.raises(DataError, match="two cases named 'plain'"):
+        write_set(TestSet("s", "", 1, (case, case)), tmp_path / "set")
+
+
+def test_a_set_says_which_case_is_damaged(tmp_path):
+    smoke = load_set("smoke")
+    paths = write_set(smoke, tmp_path)
+    assert [p.name for p in paths] == [
+        "000-plain.npz",
+        "001-radius.npz",
+        "002-edge.npz",
+        "003-outside.npz",
+        "set.json",
+    ]
+    good = paths[2].read_bytes()
+    paths[2].write_bytes(good[:-50])
+    with pytest.raises(DataError, match="case 'edge' of"):
+        read_set(tmp_path)
+    write_case(replace(smoke.cases[2], value=-0.5), paths[2])
+    with pytest.raises(DataError, match=r"case 'edge' .* is not the one that was written"):
+        read_set(tmp_path)
+    paths[2].unlink()
+    with pytest.raises(DataError, match=r"case 'edge' .*No such file"):
+        read_set(tmp_path)
+    paths[2].write_bytes(good)
+    assert read_set(tmp_path).cases[2].name == "edge"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "does not fit its checksum"),
+        ({"name": "other"}, "does not fit its checksum"),
+        ({"cases": []}, "does not fit its checksum"),
+        ({"cases": [{"name": "a", "file": "../000-plain.npz", "sha256": ""}]}, "which is not in"),
+        ({"cases": 3}, "is damaged"),
+        ({"format": 9}, "has format 9"),
+        (None, "is damaged"),
+    ],
+)
+def test_an_index_that_was_changed_is_refused(change, message, tmp_path):
+    index = write_set(load_set("smoke"), tmp_path)[-1]
+    text = index.read_text(encoding="utf-8")
+    index.write_text("nothing" if change is None else json.dumps(json.loads(text) | change), encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_set(tmp_path)
+
+
+def test_a_folder_without_a_set(tmp_path):
+    with pytest.raises(DataError, match=r"holds no set; cannot read set\.json"):
+        read_set(tmp_path)
+
+
+@given(st.text(), st.integers(0, 2000))
+def test_file_names_are_plain(name, number):
+    found = file_name(number, name)
+    assert set(found) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_")
+    assert found[0].isdigit()
+    assert len(found) < 80
+    assert not found.endswith(".")
