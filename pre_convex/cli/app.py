@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated
 
 import typer
 from rich import box
 from rich.table import Table
 
-from ..errors import PreConvexError
+from ..errors import DataError, PreConvexError
 
-__all__ = ["app", "new_table", "run"]
+__all__ = ["app", "make_folder", "new_table", "run"]
 
 app = typer.Typer(
     name="pre-convex",
@@ -44,3 +46,13 @@ def _main(
 def new_table() -> Table:
     """A table that fits a terminal of eighty columns."""
     return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+
+
+def make_folder(out: Path) -> None:
+    """The folder of the results, found writable before anything is computed."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error

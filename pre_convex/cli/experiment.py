@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..errors import DataError, MissingExtraError
-from .app import app, new_table
+from .app import app, make_folder, new_table
 
 if TYPE_CHECKING:
     from ..experiments import Setting
@@ -42,20 +41,10 @@ def experiment(
     names = EXPERIMENTS if name == "all" else (name,)
     for each in names:
         load_experiment(each)
-    _make_folder(out)
+    make_folder(out)
     setting = Setting(quick=quick, seed=seed, show=True, mnist=mnist)
     for each in names:
         _perform(console, each, setting, out)
-
-
-def _make_folder(out: Path) -> None:
-    """The folder of the results, found writable before anything is computed."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
 
 
 def _perform(console: Console, name: str, setting: Setting, out: Path) -> None:
