@@ -1,0 +1,385 @@
+"""A process for every solve: whatever a contender does is one row, and a run that was interrupted can go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pre_convex.benchmark import slots
+from pre_convex.benchmark.answers import planted
+from pre_convex.benchmark.metrics import METRICS, Verdict
+from pre_convex.benchmark.records import Row, read_run, row_line
+from pre_convex.benchmark.runner import run
+from pre_convex.benchmark.sets import TestSet, load_set
+from pre_convex.errors import DataError, UnknownSolverError
+
+HERE = Path(__file__).parent
+CONTENDERS, BOTH = ("newton", "CLARABEL"), (1e-4, 1e-8)
+#: what each toy comes to on a case that has an answer, and words of its note
+FATES = {
+    "honest": ("solved", ""),
+    "chatter": ("solved", ""),
+    "liar": ("false optimal", ""),
+    "denier": ("false infeasible", ""),
+    "busy": ("time limit", "over 1 s"),
+    "sleeper": ("time limit", "over 1 s"),
+    "slow_on_cases": ("time limit", "over 1 s"),
+    "segfault": ("crash", "killed by SIGSEGV"),
+    "abort": ("crash", "killed by SIGABRT (assertion failed: the solver's own)"),
+    "quitter": ("crash", "exit code 3"),
+    "leaver": ("crash", "exit code 4"),
+    "eater": ("memory limit", "over 100 MB"),
+    "glutton": ("memory limit", "MemoryError"),
+    "caught_glutton": ("memory limit", "out of memory"),
+    "thrower": ("failed", "ArithmeticError: of its own"),
+    "unprintable": ("failed", "UnprintableError"),
+    "nothing": ("failed", "returned NoneType, not Answer"),
+    "wrong_shape": ("false optimal", "delta has the shape (3,), not (2,)"),
+    "wrong_weights": ("false optimal", "mu has the shape (3,), not (60,)"),
+    "not_numbers": ("false optimal", "delta holds no numbers"),
+    "not_finite": ("false optimal", "not finite"),
+    "speechless": ("failed", "claim is NoneType, not str"),
+    "killer": ("crash", "watcher"),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def importable():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(HERE)
+        yield
+
+
+@pytest.fixture(scope="module")
+def small():
+    """One case with an answer."""
+    smoke = load_set("smoke")
+    return TestSet("small", "one case", 1, smoke.cases[:1])
+
+
+@pytest.fixture(scope="module")
+def toys(small, tmp_path_factory):
+    """All toys at once."""
+    solvers = [f"toys:{name}" for name in FATES]
+    out = tmp_path_factory.mktemp("toys")
+    return run([small], solvers, tols=[1e-4, 1e-6], out=out, time_limit=1.0, memory_limit=100, jobs=2)
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    return run(["smoke"], CONTENDERS, tols=BOTH, out=tmp_path_factory.mktemp("smoke") / "deep")
+
+
+def verdicts(found):
+    return {row.key: row.verdict for row in found.rows}
+
+
+@pytest.mark.parametrize("name", FATES)
+def test_what_a_contender_does_is_told_by_its_rows(toys, name):
+    rows = [row for row in toys.rows if row.solver == f"toys:{name}"]
+    assert [row.tol for row in rows] == [1e-4, 1e-6]
+    verdict, words = FATES[name]
+    assert [row.verdict for row in rows] == [verdict] * 2
+    assert words in rows[0].note
+    if verdict in (Verdict.TIME, Verdict.MEMORY):
+        assert rows[1].note == f"not run: {verdict} at 1e-04"
+    else:
+        assert rows[1].note == rows[0].note
+
+
+def test_no_row_is_lost_to_another(toys):
+    assert len(toys.rows) == 2 * len(FATES)
+
+
+def test_what_the_runner_measures(toys):
+    honest, liar = (next(r for r in toys.rows if r.solver == f"toys:{name}") for name in ("honest", "liar"))
+    assert honest.claim == liar.claim == "optimal"
+    assert set(honest.numbers) == set(METRICS)
+    assert honest.numbers["gap"] <= 1e-4 < liar.numbers["gap"]
+    assert honest.numbers["error"] < 1e-2 < liar.numbers["error"]
+    assert liar.numbers["time"] > 0.0  # it tells none, so that of the runner's clock is taken
+
+
+def test_memory_is_that_of_the_solve(tmp_path):
+    big = np.random.default_rng(0).normal(size=(200_000, 5))
+    cases = (planted("large", big, np.full(5, 0.1)),)
+    found = run([TestSet("one", "", 1, cases)], ["newton"], tols=[1e-6], out=tmp_path, jobs=1)
+    (row,) = found.rows
+    assert row.verdict is Verdict.SOLVED
+    assert 0.0 <= row.numbers["memory"] < 200.0  # the case alone is 8 MB, and the libraries are more than 100
+
+
+def test_newton_and_a_cone_solver(smoke):
+    assert len(smoke.rows) == 4 * 3 * 2
+    assert {row.verdict for row in smoke.rows} == {Verdict.SOLVED}
+    assert {(row.solver, row.formulation) for row in smoke.rows} == {
+        ("newton", "both"),
+        ("CLARABEL", "primal"),
+        ("CLARABEL", "dual"),
+    }
+
+
+def test_rows_come_in_a_fixed_order(smoke):
+    cases = [case.name for case in load_set("smoke").cases]
+    assert [row.case for row in smoke.rows] == [case for case in cases for _ in range(6)]
+    assert [row.solver for row in smoke.rows[:6]] == ["newton"] * 2 + ["CLARABEL"] * 4
+    assert [row.tol for row in smoke.rows[:3]] == [1e-4, 1e-8, 1e-4]
+
+
+def test_facts_say_how_and_not_where(smoke):
+    facts = smoke.facts
+    assert facts["sets"][0]["name"] == "smoke"
+    assert len(facts["sets"][0]["checksum"]) == 64
+    assert facts["threads"] == 1
+    assert {"numpy", "cvxpy", "clarabel", "pre_convex"} <= set(facts["versions"])
+    text = (smoke.folder / "run.json").read_text(encoding="utf-8")
+    assert os.uname().nodename not in text
+    assert str(Path.home()) not in text
+    assert str(smoke.folder.parent) not in text
+
+
+def test_a_second_run_has_the_same_verdicts(smoke, tmp_path):
+    again = run(["smoke"], CONTENDERS, tols=BOTH, out=tmp_path)
+    assert verdicts(again) == verdicts(smoke)
+    assert list(verdicts(again)) == list(verdicts(smoke))
+
+
+def test_a_finished_run_is_not_run_again(smoke, monkeypatch):
+    monkeypatch.setattr(slots.Slot, "ask", lambda *_: pytest.fail("something was run"))
+    before = (smoke.folder / "rows.csv").read_bytes()
+    again = run(["smoke"], CONTENDERS, tols=BOTH, out=smoke.folder)
+    assert (smoke.folder / "rows.csv").read_bytes() == before
+    assert [repr(row) for row in again.rows] == [repr(row) for row in smoke.rows]
+
+
+def start(out, *, solver, jobs=2, tols=(1e-4,), time_limit=60.0):
+    """A run in a process of its own, in a script without a guard."""
+    code = (
+        "from pre_convex.benchmark.runner import run\n"
+        f"run(['smoke'], ['toys:{solver}'], tols={tols}, out={str(out)!r}, jobs={jobs}, time_limit={time_limit})"
+    )
+    places = os.pathsep.join([str(HERE), str(HERE.parents[1])])
+    return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": places})
+
+
+def wait_until(true, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def lines(out):
+    path = out / "rows.csv"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+TOLS = (1e-2, 1e-3, 1e-4, 1e-5)
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    """A run that nothing interrupts."""
+    return run(["smoke"], ["toys:honest"], tols=TOLS, out=tmp_path_factory.mktemp("whole"), jobs=1, time_limit=60.0)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_interrupted_and_resumed_equals_uninterrupted(straight, tmp_path, end):
+    part = tmp_path / "part"
+    process = start(part, solver="honest", tols=TOLS, jobs=1)
+    wait_until(lambda: lines(part) >= 4)
+    process.send_signal(end)
+    process.wait()
+    kept = read_run(part).rows
+    assert 3 <= len(kept) < 16
+    cut = (part / "rows.csv").read_bytes()
+    (part / "rows.csv").write_bytes(cut + b"smoke,plain,60")  # a line that was being written
+    resumed = run(["smoke"], ["toys:honest"], tols=TOLS, out=part, jobs=1, time_limit=60.0)
+    assert {repr(row) for row in kept} <= {repr(row) for row in resumed.rows}  # with the times they had
+    assert list(verdicts(resumed).items()) == list(verdicts(straight).items())
+    assert len(straight.rows) == 16
+
+
+def marked(mark):
+    """Processes that have a mark in their environment."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            alive = (place / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+            if alive and mark.encode() in (place / "environ").read_bytes():
+                found.append(int(place.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_of_a_run_that_was_ended(tmp_path, monkeypatch, end):
+    mark = f"PRE_TEST_{os.getpid()}_{end}"
+    monkeypatch.setenv("PRE_TEST_MARK", mark)
+    process = start(tmp_path, solver="parent", jobs=2)
+    wait_until(lambda: len(marked(mark)) >= 7)  # the runner, two nurseries, two children, and one of each
+    process.send_signal(end)
+    process.wait()
+    wait_until(lambda: not marked(mark))
+
+
+def test_temporary_files_are_gone_after_an_interruption(tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    process = start(tmp_path / "out", solver="sleeper")
+    wait_until(lambda: any(scratch.glob("*/*.npz")))
+    process.send_signal(signal.SIGINT)
+    process.wait()
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_folder_takes_one_run_at_a_time(tmp_path, small):
+    process = start(tmp_path, solver="sleeper")
+    try:
+        wait_until(lambda: lines(tmp_path) == 1)
+        with pytest.raises(DataError, match="another run is writing"):
+            run([small], ["newton"], out=tmp_path)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_run_of_other_settings_is_refused(smoke, tmp_path, small):
+    with pytest.raises(DataError, match=r"time_limit: 20.0 there, 5.0 now.*use another --out, or --fresh"):
+        run(["smoke"], CONTENDERS, tols=BOTH, out=smoke.folder, time_limit=5.0)
+    with pytest.raises(DataError, match=r"tolerances: .* there, .* now"):
+        run(["smoke"], CONTENDERS, tols=[1e-4], out=smoke.folder)
+    with pytest.raises(DataError, match="contenders"):
+        run(["smoke"], ["newton"], tols=BOTH, out=smoke.folder)
+    changed = TestSet("smoke", "", 1, load_set("smoke").cases[::-1])
+    with pytest.raises(DataError, match="the data of smoke have changed"):
+        run([changed], CONTENDERS, tols=BOTH, out=smoke.folder)
+    with pytest.raises(DataError, match="sets: other ones"):
+        run([small], CONTENDERS, tols=BOTH, out=smoke.folder)
+
+
+def test_a_run_of_other_versions_is_refused_until_it_is_to_be_fresh(small, tmp_path):
+    first = run([small], ["newton"], tols=[1e-4], out=tmp_path, jobs=1)
+    path = tmp_path / "run.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    facts["versions"]["numpy"] = "1.0"
+    facts["cpu"] = "abacus"
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    with pytest.raises(DataError, match=r"versions of numpy: 1\.0 there, .*cpu: abacus there"):
+        run([small], ["newton"], tols=[1e-4], out=tmp_path, jobs=1)
+    again = run([small], ["newton"], tols=[1e-4], out=tmp_path, jobs=1, fresh=True)
+    assert again.facts == first.facts
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sets": ["nowhere"]}, "set: 'nowhere' is not known"),
+        ({"sets": []}, "sets: there is none"),
+        ({"sets": ["smoke", "smoke"]}, "sets: 'smoke' is there twice"),
+        ({"solvers": ["toys:absent"]}, "solver: 'toys:absent' cannot be imported"),
+        ({"solvers": []}, "solvers: none is left"),
+        ({"formulations": ["triple"]}, "formulations: 'triple' is not known"),
+        ({"solvers": ["toys:choosy"], "formulations": ["both"]}, "solvers: none is left"),
+        ({"tols": []}, "tols: "),
+        ({"tols": [0.0]}, "tols: 0.0 is not a positive number"),
+        ({"tols": [2.0]}, "tols: "),
+        ({"tols": ["x"]}, "tols: 'x' is not a number"),
+        ({"time_limit": -1}, "time_limit: -1 is not a positive number"),
+        ({"memory_limit": np.nan}, "memory_limit: nan is not a positive number"),
+        ({"jobs": 0}, "jobs: 0 is not a positive whole number"),
+    ],
+)
+def test_bad_requests_are_refused_before_anything_is_written(options, words, tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(DataError, match=words):
+        run(**{"sets": ["smoke"], "solvers": ["newton"], "out": out, **options})
+    assert not out.exists()
+
+
+def test_an_unknown_solver_is_named(tmp_path):
+    with pytest.raises(UnknownSolverError, match="GUROBI"):
+        run(["smoke"], ["GUROBI"], out=tmp_path)
+
+
+def test_an_out_that_is_a_file_is_refused(small, tmp_path):
+    path = tmp_path / "file"
+    path.write_text("")
+    with pytest.raises(DataError, match="out: cannot write to"):
+        run([small], ["newton"], out=path)
+
+
+def test_formulations_are_for_those_who_have_a_choice(small, tmp_path):
+    found = run([small], ["newton", "toys:choosy"], ["dual"], tols=[1e-4], out=tmp_path, jobs=1)
+    assert [(row.solver, row.formulation) for row in found.rows] == [("newton", "both"), ("toys:choosy", "dual")]
+
+
+ROW = Row("s", 'a "case", odd', 3, 1, "optimal", "SCS", "dual", 1.5e-7, Verdict.INACCURATE, "c", "n", {"gap": 0.123456})
+
+
+def stored(folder, *texts, facts='{"format": 1, "sets": [], "contenders": []}'):
+    (folder / "run.json").write_text(facts, encoding="utf-8")
+    (folder / "rows.csv").write_text("".join(texts), encoding="utf-8")
+
+
+HEADER = "set,case,n,k,truth,solver,formulation,tol,verdict,claim,note,gap\n"
+
+
+def test_a_row_is_read_as_it_was_written(tmp_path):
+    stored(tmp_path, HEADER, row_line(ROW, ["gap"]))
+    (row,) = read_run(tmp_path).rows
+    assert row.key == ROW.key
+    assert (row.n, row.k, row.truth, row.verdict, row.claim, row.note) == (3, 1, "optimal", ROW.verdict, "c", "n")
+    assert row.numbers == {"gap": 0.1235}
+
+
+def test_a_metric_of_another_version_is_kept(tmp_path):
+    stored(tmp_path, HEADER.replace("gap", "gap,beauty"), row_line(ROW, ["gap"]).replace("\n", ",7\n"))
+    assert read_run(tmp_path).rows[0].numbers["beauty"] == 7.0
+
+
+def test_a_line_that_was_cut_off_is_left_out(tmp_path):
+    line = row_line(ROW, ["gap"])
+    for end in range(len(line)):
+        stored(tmp_path, HEADER, line, line.replace("SCS", "ECOS")[:end])
+        assert len(read_run(tmp_path).rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n", "columns that the benchmark does not write"),
+        (HEADER + "s,c\n", "line 2 of .* cannot be read"),
+        (HEADER + row_line(ROW, ["gap"]).replace("inaccurate", "lovely"), "line 2 of .*lovely"),
+        (HEADER + 2 * row_line(ROW, ["gap"]), "line 3 of .* is there twice"),
+        (HEADER + row_line(ROW, ["gap"]).replace("1.5e-07", "nan"), "tol is nan"),
+    ],
+)
+def test_a_damaged_table_is_named(tmp_path, text, words):
+    stored(tmp_path, text)
+    with pytest.raises(DataError, match=words):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize("facts", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "sets": [1], "contenders": []}'])
+def test_a_foreign_file_is_named(tmp_path, facts):
+    stored(tmp_path, HEADER, facts=facts)
+    with pytest.raises(DataError, match=r"run\.json"):
+        read_run(tmp_path)
+
+
+def test_a_folder_without_a_run_is_named(tmp_path):
+    with pytest.raises(DataError, match="holds no run"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text('{"format": 99, "sets": []}', encoding="utf-8")
+    with pytest.raises(DataError, match="has format 99, this version reads 1"):
+        read_run(tmp_path)

@@ -1,0 +1,146 @@
+"""Contenders that go wrong, each in its own way; in all else they are newton."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from pre_convex.benchmark.contenders import Answer, find_contender
+
+newton = find_contender("newton")
+#: what eaters are stopped at, should the runner fail to
+TOO_MUCH = 2000
+
+
+def honest(problem, formulation, tol):
+    return newton(problem, formulation, tol)
+
+
+def chatter(problem, formulation, tol):
+    """Prints through Python and past it, among it what looks like an outcome."""
+    for _ in range(2000):
+        print('{"verdict": "failed", "claim": "", "note": "", "numbers": {}}')
+    os.write(1, b"\n{}\n" * 10_000)
+    os.write(2, b"complaint\n" * 10_000)
+    return newton(problem, formulation, tol)
+
+
+def liar(problem, formulation, tol):
+    return Answer("optimal", np.full(problem.k, 0.7))
+
+
+def denier(problem, formulation, tol):
+    return Answer("infeasible")
+
+
+def busy(problem, formulation, tol):
+    while True:
+        pass
+
+
+def sleeper(problem, formulation, tol):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(3600)
+
+
+def slow_on_cases(problem, formulation, tol):
+    """Quick on the four rows of the warm-up."""
+    if problem.n_q > 4:
+        time.sleep(3600)
+    return newton(problem, formulation, tol)
+
+
+def segfault(problem, formulation, tol):
+    ctypes.string_at(0)
+
+
+def abort(problem, formulation, tol):
+    os.write(2, b"assertion failed: the solver's own\n")
+    os.abort()
+
+
+def quitter(problem, formulation, tol):
+    os._exit(3)
+
+
+def leaver(problem, formulation, tol):
+    sys.exit(4)
+
+
+def eater(problem, formulation, tol):
+    """Eats step by step and touches all of it."""
+    eaten = [np.ones(1 << 20) for _ in range(TOO_MUCH // 8)]
+    return Answer("optimal", np.zeros(problem.k), iterations=len(eaten))
+
+
+def glutton(problem, formulation, tol):
+    """Asks for all at once."""
+    return Answer("optimal", np.ones(1 << 40)[: problem.k])
+
+
+def caught_glutton(problem, formulation, tol):
+    """As an interface does that turns exceptions into a claim."""
+    try:
+        np.ones(1 << 40)
+    except MemoryError as error:
+        return Answer(f"{type(error).__name__}: {error}")
+
+
+def thrower(problem, formulation, tol):
+    raise ArithmeticError("of its own\nand more")
+
+
+class UnprintableError(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def unprintable(problem, formulation, tol):
+    raise UnprintableError
+
+
+def nothing(problem, formulation, tol):
+    return None
+
+
+def wrong_shape(problem, formulation, tol):
+    return Answer("optimal", np.zeros(problem.k + 1))
+
+
+def wrong_weights(problem, formulation, tol):
+    return Answer("optimal", newton(problem, formulation, tol).delta, np.ones(3))
+
+
+def not_numbers(problem, formulation, tol):
+    return Answer("optimal", ["a", "b"], iterations="many", solve_time="long")
+
+
+def not_finite(problem, formulation, tol):
+    return Answer("optimal", np.full(problem.k, np.nan))
+
+
+def speechless(problem, formulation, tol):
+    return Answer(None, None)
+
+
+def parent(problem, formulation, tol):
+    """Leaves a process behind and hangs."""
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)", os.environ["PRE_TEST_MARK"]])
+    time.sleep(3600)
+
+
+def killer(problem, formulation, tol):
+    """Takes its watcher with it."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(3600)
+
+
+def choosy(problem, formulation, tol):
+    return newton(problem, formulation, tol)
+
+
+choosy.formulations = ("primal", "dual")
