@@ -1,7 +1,9 @@
 """A process for every solve: whatever a contender does is one row, and a run that was interrupted can go on."""
 
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +14,6 @@ import numpy as np
 import pytest
 
 from pre_convex.benchmark import slots
-from pre_convex.benchmark.answers import planted
 from pre_convex.benchmark.metrics import METRICS, Verdict
 from pre_convex.benchmark.records import Row, read_run, row_line
 from pre_convex.benchmark.runner import run
@@ -25,6 +26,7 @@ CONTENDERS, BOTH = ("newton", "CLARABEL"), (1e-4, 1e-8)
 FATES = {
     "honest": ("solved", ""),
     "chatter": ("solved", ""),
+    "hungry": ("solved", ""),
     "liar": ("false optimal", ""),
     "denier": ("false infeasible", ""),
     "busy": ("time limit", "over 1 s"),
@@ -103,16 +105,10 @@ def test_what_the_runner_measures(toys):
     assert set(honest.numbers) == set(METRICS)
     assert honest.numbers["gap"] <= 1e-4 < liar.numbers["gap"]
     assert honest.numbers["error"] < 1e-2 < liar.numbers["error"]
+    hungry = next(row for row in toys.rows if row.solver == "toys:hungry")
+    # the system counts pages a few hundred at a time
+    assert 0.0 <= honest.numbers["memory"] < 20.0 < 62.0 < hungry.numbers["memory"] < 84.0
     assert liar.numbers["time"] > 0.0  # it tells none, so that of the runner's clock is taken
-
-
-def test_memory_is_that_of_the_solve(tmp_path):
-    big = np.random.default_rng(0).normal(size=(200_000, 5))
-    cases = (planted("large", big, np.full(5, 0.1)),)
-    found = run([TestSet("one", "", 1, cases)], ["newton"], tols=[1e-6], out=tmp_path, jobs=1)
-    (row,) = found.rows
-    assert row.verdict is Verdict.SOLVED
-    assert 0.0 <= row.numbers["memory"] < 200.0  # the case alone is 8 MB, and the libraries are more than 100
 
 
 def test_newton_and_a_cone_solver(smoke):
@@ -145,9 +141,8 @@ def test_facts_say_how_and_not_where(smoke):
 
 
 def test_a_second_run_has_the_same_verdicts(smoke, tmp_path):
-    again = run(["smoke"], CONTENDERS, tols=BOTH, out=tmp_path)
-    assert verdicts(again) == verdicts(smoke)
-    assert list(verdicts(again)) == list(verdicts(smoke))
+    again = run(["smoke"], CONTENDERS, tols=BOTH, out=tmp_path, jobs=1)
+    assert list(verdicts(again).items()) == list(verdicts(smoke).items())
 
 
 def test_a_finished_run_is_not_run_again(smoke, monkeypatch):
@@ -158,7 +153,7 @@ def test_a_finished_run_is_not_run_again(smoke, monkeypatch):
     assert [repr(row) for row in again.rows] == [repr(row) for row in smoke.rows]
 
 
-def start(out, *, solver, jobs=2, tols=(1e-4,), time_limit=60.0):
+def start(out, *, solver, jobs=1, tols=(1e-4,), time_limit=60.0):
     """A run in a process of its own, in a script without a guard."""
     code = (
         "from pre_convex.benchmark.runner import run\n"
@@ -180,7 +175,7 @@ def lines(out):
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-TOLS = (1e-2, 1e-3, 1e-4, 1e-5)
+TOLS = (1e-2, 1e-4, 1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -192,18 +187,18 @@ def straight(tmp_path_factory):
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_interrupted_and_resumed_equals_uninterrupted(straight, tmp_path, end):
     part = tmp_path / "part"
-    process = start(part, solver="honest", tols=TOLS, jobs=1)
+    process = start(part, solver="honest", tols=TOLS)
     wait_until(lambda: lines(part) >= 4)
     process.send_signal(end)
     process.wait()
     kept = read_run(part).rows
-    assert 3 <= len(kept) < 16
+    assert 3 <= len(kept) < 12
     cut = (part / "rows.csv").read_bytes()
     (part / "rows.csv").write_bytes(cut + b"smoke,plain,60")  # a line that was being written
     resumed = run(["smoke"], ["toys:honest"], tols=TOLS, out=part, jobs=1, time_limit=60.0)
     assert {repr(row) for row in kept} <= {repr(row) for row in resumed.rows}  # with the times they had
     assert list(verdicts(resumed).items()) == list(verdicts(straight).items())
-    assert len(straight.rows) == 16
+    assert len(straight.rows) == 12
 
 
 def marked(mark):
@@ -220,37 +215,30 @@ def marked(mark):
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_is_left_of_a_run_that_was_ended(tmp_path, monkeypatch, end):
-    mark = f"PRE_TEST_{os.getpid()}_{end}"
+    mark, scratch = f"PRE_TEST_{os.getpid()}_{end}", tmp_path / "scratch"
+    scratch.mkdir()
     monkeypatch.setenv("PRE_TEST_MARK", mark)
-    process = start(tmp_path, solver="parent", jobs=2)
-    wait_until(lambda: len(marked(mark)) >= 7)  # the runner, two nurseries, two children, and one of each
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    process = start(tmp_path / "out", solver="parent")
+    wait_until(lambda: len(marked(mark)) >= 4)  # the runner, its nursery, the child, and what that has started
+    assert len(list(scratch.glob("*/*.npz"))) == 4
     process.send_signal(end)
     process.wait()
     wait_until(lambda: not marked(mark))
-
-
-def test_temporary_files_are_gone_after_an_interruption(tmp_path, monkeypatch):
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setenv("TMPDIR", str(scratch))
-    process = start(tmp_path / "out", solver="sleeper")
-    wait_until(lambda: any(scratch.glob("*/*.npz")))
-    process.send_signal(signal.SIGINT)
-    process.wait()
-    assert list(scratch.iterdir()) == []
+    if end is signal.SIGINT:  # after a kill nobody is there to tidy up
+        assert list(scratch.iterdir()) == []
 
 
 def test_a_folder_takes_one_run_at_a_time(tmp_path, small):
-    process = start(tmp_path, solver="sleeper")
+    held = os.open(tmp_path, os.O_RDONLY)
     try:
-        wait_until(lambda: lines(tmp_path) == 1)
+        fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(DataError, match="another run is writing"):
             run([small], ["newton"], out=tmp_path)
     finally:
-        process.kill()
-        process.wait()
+        os.close(held)
 
 
 def test_a_run_of_other_settings_is_refused(smoke, tmp_path, small):
@@ -267,17 +255,17 @@ def test_a_run_of_other_settings_is_refused(smoke, tmp_path, small):
         run([small], CONTENDERS, tols=BOTH, out=smoke.folder)
 
 
-def test_a_run_of_other_versions_is_refused_until_it_is_to_be_fresh(small, tmp_path):
-    first = run([small], ["newton"], tols=[1e-4], out=tmp_path, jobs=1)
-    path = tmp_path / "run.json"
-    facts = json.loads(path.read_text(encoding="utf-8"))
+def test_a_run_of_other_versions_is_refused_until_it_is_to_be_fresh(smoke, small, tmp_path):
+    out = shutil.copytree(smoke.folder, tmp_path / "copy")
+    facts = json.loads((out / "run.json").read_text(encoding="utf-8"))
     facts["versions"]["numpy"] = "1.0"
     facts["cpu"] = "abacus"
-    path.write_text(json.dumps(facts), encoding="utf-8")
+    (out / "run.json").write_text(json.dumps(facts), encoding="utf-8")
     with pytest.raises(DataError, match=r"versions of numpy: 1\.0 there, .*cpu: abacus there"):
-        run([small], ["newton"], tols=[1e-4], out=tmp_path, jobs=1)
-    again = run([small], ["newton"], tols=[1e-4], out=tmp_path, jobs=1, fresh=True)
-    assert again.facts == first.facts
+        run(["smoke"], CONTENDERS, tols=BOTH, out=out)
+    found = run([small], ["newton", "toys:choosy"], ["dual"], tols=[1e-4], out=out, jobs=1, fresh=True)
+    # and a choice of formulations is for those who have one
+    assert [(row.solver, row.formulation) for row in found.rows] == [("newton", "both"), ("toys:choosy", "dual")]
 
 
 @pytest.mark.parametrize(
@@ -316,11 +304,6 @@ def test_an_out_that_is_a_file_is_refused(small, tmp_path):
     path.write_text("")
     with pytest.raises(DataError, match="out: cannot write to"):
         run([small], ["newton"], out=path)
-
-
-def test_formulations_are_for_those_who_have_a_choice(small, tmp_path):
-    found = run([small], ["newton", "toys:choosy"], ["dual"], tols=[1e-4], out=tmp_path, jobs=1)
-    assert [(row.solver, row.formulation) for row in found.rows] == [("newton", "both"), ("toys:choosy", "dual")]
 
 
 ROW = Row("s", 'a "case", odd', 3, 1, "optimal", "SCS", "dual", 1.5e-7, Verdict.INACCURATE, "c", "n", {"gap": 0.123456})

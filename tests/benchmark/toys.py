@@ -29,6 +29,12 @@ def chatter(problem, formulation, tol):
     return newton(problem, formulation, tol)
 
 
+def hungry(problem, formulation, tol):
+    """Needs 64 MB for a moment."""
+    np.ones(8 << 20)
+    return newton(problem, formulation, tol)
+
+
 def liar(problem, formulation, tol):
     return Answer("optimal", np.full(problem.k, 0.7))
 
