@@ -1,9 +1,10 @@
 """A process that is started once, loads all libraries, and forks a child for every solve.
 
-``python -m pre_convex.benchmark.nursery SOLVER ...`` reads a task, a line of JSON, from its input, watches the child
-that works on it, ends it when it is over a limit, and writes the outcome as a line of JSON. It ends with its input,
-so that nothing is left behind when the runner is killed. A program of its own and no module of the caller's: it can be
-used from notebooks and from scripts that have no guard against being imported again.
+``python -m pre_convex.benchmark.nursery FOLDER SOLVER ...`` reads a task, a line of JSON, from its input, watches the
+child that works on it, ends it when it is over a limit, and writes the outcome as a line of JSON. It ends when it is
+told to stop, or with its input: then the runner was killed, and it removes the folder of the cases, so that nothing is
+left behind. A program of its own and no module of the caller's: it can be used from notebooks and from scripts that
+have no guard against being imported again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import os
 import resource
 import select
+import shutil
 import signal
 import sys
 import time
@@ -26,6 +28,7 @@ from typing import Any, NoReturn
 from ..solvers import find_solver
 from .attempt import MB, attempt, outcome, resident
 from .metrics import Verdict
+from .slots import STOP
 
 __all__ = ["main"]
 
@@ -43,8 +46,8 @@ LIBRARIES, CONE = ("scipy.optimize", "threadpoolctl"), ("pre_convex.solvers.cone
 PR_SET_PDEATHSIG = 1
 
 
-class RunnerGoneError(Exception):
-    """Nobody is there to take the outcome."""
+class StopWorkError(Exception):
+    """Nobody waits for the outcome any more."""
 
 
 @dataclass
@@ -120,16 +123,24 @@ def main() -> None:
     os.dup2(nothing, 1)  # what libraries print must not come among the outcomes
     runner = os.getppid()
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-    for module in (*LIBRARIES, *(CONE if sys.argv[1:] else ())):  # here and not in every child
+    folder, *solvers = sys.argv[1:]
+    for module in (*LIBRARIES, *(CONE if solvers else ())):  # here and not in every child
         import_module(module)
-    for name in sys.argv[1:]:
+    for name in solvers:
         find_solver(name)  # loads the solver's own package
     gc.collect()
     gc.freeze()  # a child's first collection would copy every page
     _write(results, {"ready": os.getpid()})
-    with suppress(RunnerGoneError, BrokenPipeError):
-        for line in os.fdopen(tasks, "rb", closefd=False):
+    lines = os.fdopen(tasks, "rb", closefd=False)
+    try:
+        while (line := lines.readline()) not in (STOP, b""):
             _write(results, _watched(json.loads(line), tasks, results, runner, libc))
+    except StopWorkError:
+        line = lines.readline() if os.getppid() == runner else b""
+    except BrokenPipeError:
+        line = b""
+    if line != STOP:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _watched(task: Mapping[str, Any], tasks: int, results: int, runner: int, libc: Any) -> dict[str, Any]:
@@ -161,8 +172,8 @@ def _watch(child: Child, tasks: int, runner: int) -> dict[str, Any]:
     open_files = {child.messages: child.hear, child.errors: child.keep_errors}
     while True:
         ready = select.select([tasks, *open_files], [], [], LOOK)[0]
-        if tasks in ready or os.getppid() != runner:  # no task comes before the outcome of the last one: the end
-            raise RunnerGoneError
+        if tasks in ready or os.getppid() != runner:  # no task comes before the outcome of the last one
+            raise StopWorkError
         for file in ready:
             if not open_files[file]():
                 del open_files[file]

@@ -124,7 +124,7 @@ def run(
         todo = [group for group in groups if any(replace(group.row, tol=tol).key not in done for tol in group.tols)]
         todo.sort(key=lambda group: -group.row.n * group.row.k)  # no slot is left alone with the largest at the end
         cone = sorted({name for name, _ in contenders if ":" not in name and find_solver(name) is not None})
-        perform([_work(group, done, limits, record) for group in todo], min(jobs, len(todo)), cone)
+        perform([_work(group, done, limits, record) for group in todo], min(jobs, len(todo)), cases, cone)
     return read_run(folder)
 
 

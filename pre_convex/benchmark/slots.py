@@ -10,12 +10,13 @@ import subprocess
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any
 
 from ..errors import PreConvexError
 from .metrics import Verdict
 
-__all__ = ["THREADS", "Work", "perform"]
+__all__ = ["STOP", "THREADS", "Work", "perform"]
 
 #: threads of BLAS and of the solvers
 THREADS = 1
@@ -24,6 +25,9 @@ KNOBS = (
     *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS"),
 )
 
+#: the line after which a nursery is given no task
+STOP = b"stop\n"
+
 #: asks for the outcome of a task, and is sent it
 Work = Generator[dict[str, Any], dict[str, Any], None]
 
@@ -31,8 +35,8 @@ Work = Generator[dict[str, Any], dict[str, Any], None]
 class Slot:
     """A nursery and the work that it is busy with."""
 
-    def __init__(self, cone: Sequence[str]) -> None:
-        self.cone = cone
+    def __init__(self, folder: Path, cone: Sequence[str]) -> None:
+        self.arguments = [str(folder), *cone]
         self.work: Work | None = None
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -43,7 +47,7 @@ class Slot:
         # what can be imported here can be imported there
         path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "pre_convex.benchmark.nursery", *self.cone],
+            [sys.executable, "-P", "-m", "pre_convex.benchmark.nursery", *self.arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **threads, "PYTHONPATH": path},
@@ -82,6 +86,9 @@ class Slot:
             return
         assert self.process.stdin is not None  # it is a pipe
         with suppress(BrokenPipeError):
+            self.process.stdin.write(STOP)
+            self.process.stdin.flush()
+        with suppress(BrokenPipeError):
             self.process.stdin.close()
         try:
             self.process.wait(timeout=5)
@@ -92,10 +99,10 @@ class Slot:
         self.process = None
 
 
-def perform(work: Sequence[Work], jobs: int, cone: Sequence[str]) -> None:
-    """Carry on all work, each piece in one of several slots."""
+def perform(work: Sequence[Work], jobs: int, folder: Path, cone: Sequence[str]) -> None:
+    """Carry on all work on the cases of a folder, each piece in one of several slots."""
     waiting = iter(work)
-    slots = [Slot(cone) for _ in range(jobs)]
+    slots = [Slot(folder, cone) for _ in range(jobs)]
     with selectors.DefaultSelector() as selector:
         try:
             for slot in slots:

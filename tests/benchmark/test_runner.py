@@ -227,8 +227,7 @@ def test_nothing_is_left_of_a_run_that_was_ended(tmp_path, monkeypatch, end):
     process.send_signal(end)
     process.wait()
     wait_until(lambda: not marked(mark))
-    if end is signal.SIGINT:  # after a kill nobody is there to tidy up
-        assert list(scratch.iterdir()) == []
+    assert list(scratch.iterdir()) == []
 
 
 def test_a_folder_takes_one_run_at_a_time(tmp_path, small):
