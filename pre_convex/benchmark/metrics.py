@@ -13,7 +13,8 @@ import numpy as np
 
 from ..norms import get_norm
 from ..passes import tilt
-from ..solution import Certificate, certificate
+from ..solution import Certificate
+from ..solvers import certify
 from .case import Case, Truth
 from .contenders import Answer
 
@@ -120,7 +121,7 @@ def judge(case: Case, answer: Answer, tol: float) -> tuple[Verdict, dict[str, fl
     proof, gap = None, np.inf
     if answer.delta is not None and np.all(np.isfinite(answer.delta)):
         mu = answer.mu if answer.mu is not None and np.all(np.isfinite(answer.mu)) else None
-        proof = certificate(case.problem, np.asarray(answer.delta, dtype=float), mu)
+        proof = certify(case.problem, np.asarray(answer.delta, dtype=float), mu)
         gap = proof.gap
         if case.truth is Truth.BOUNDARY:  # no weights near μ(δ) need have the moment b; the known value bounds as well
             gap = min(gap, max(proof.primal_value - case.value, 0.0) + proof.noise)
