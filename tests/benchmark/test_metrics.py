@@ -1,0 +1,97 @@
+"""Verdicts follow from certificates and from the truth; claims decide nothing."""
+
+import numpy as np
+import pytest
+
+import pre_convex as pre
+from pre_convex.benchmark.answers import planted
+from pre_convex.benchmark.case import Case, Truth
+from pre_convex.benchmark.contenders import Answer
+from pre_convex.benchmark.metrics import METRICS, Verdict, judge
+from pre_convex.benchmark.sets import load_set
+
+RNG = np.random.default_rng(0)
+F = RNG.normal(size=(50, 2))
+DELTA = np.array([0.4, -0.2])
+PLAIN = planted("plain", F, DELTA)
+EDGE, OUTSIDE = load_set("smoke").cases[2:]
+
+
+def verdict(case, claim, delta=None, mu=None, tol=1e-6):
+    return judge(case, Answer(claim, delta, mu), tol)[0]
+
+
+@pytest.mark.parametrize(
+    ("case", "claim", "delta", "expected"),
+    [
+        (PLAIN, "optimal", DELTA, Verdict.SOLVED),
+        (PLAIN, "user_limit", DELTA, Verdict.SOLVED),  # the numbers are right, whatever was said
+        (PLAIN, "optimal", DELTA + 0.1, Verdict.FALSE_OPTIMAL),
+        (PLAIN, "optimal_inaccurate", DELTA + 0.1, Verdict.INACCURATE),
+        (PLAIN, "optimal", None, Verdict.FALSE_OPTIMAL),
+        (PLAIN, "optimal", np.array([np.nan, 0.0]), Verdict.FALSE_OPTIMAL),
+        (PLAIN, "solver_error", None, Verdict.FAILED),
+        (PLAIN, "infeasible", DELTA, Verdict.FALSE_INFEASIBLE),
+        (PLAIN, "unbounded", None, Verdict.FALSE_INFEASIBLE),
+        (PLAIN, "boundary", DELTA, Verdict.FALSE_INFEASIBLE),
+        (PLAIN, "infeasible_inaccurate", None, Verdict.FAILED),
+        (OUTSIDE, "infeasible", None, Verdict.SOLVED),
+        (OUTSIDE, "unbounded", None, Verdict.SOLVED),
+        (OUTSIDE, "optimal", np.zeros(2), Verdict.FALSE_OPTIMAL),
+        (OUTSIDE, "boundary", np.zeros(2), Verdict.FALSE_OPTIMAL),
+        (OUTSIDE, "optimal_inaccurate", np.zeros(2), Verdict.INACCURATE),
+        (EDGE, "optimal", np.array([0.0, 40.0]), Verdict.SOLVED),  # as good as optimal
+        (EDGE, "boundary", np.array([0.0, 40.0]), Verdict.SOLVED),
+        (EDGE, "optimal", np.array([0.0, 4.0]), Verdict.FALSE_OPTIMAL),
+        (EDGE, "infeasible", None, Verdict.FALSE_INFEASIBLE),
+    ],
+)
+def test_verdicts(case, claim, delta, expected):
+    assert verdict(case, claim, delta) is expected
+
+
+def test_weights_that_do_not_belong_to_delta_are_no_answer():
+    mu = np.full(50, 0.02)
+    assert verdict(PLAIN, "optimal", DELTA, pre.solve(PLAIN.problem).mu) is Verdict.SOLVED
+    assert verdict(PLAIN, "optimal", DELTA, mu) is Verdict.FALSE_OPTIMAL
+    assert verdict(PLAIN, "optimal", DELTA, 2.0 * pre.solve(PLAIN.problem).mu) is Verdict.FALSE_OPTIMAL
+
+
+def test_the_tolerance_decides():
+    off = DELTA + 1e-3
+    gap = judge(PLAIN, Answer("optimal", off), 1e-4)[1]["gap"]
+    assert 1e-8 < gap < 1e-4
+    assert verdict(PLAIN, "optimal", off, tol=2.0 * gap) is Verdict.SOLVED
+    assert verdict(PLAIN, "optimal", off, tol=0.5 * gap) is Verdict.FALSE_OPTIMAL
+
+
+def test_metrics_have_their_known_values():
+    d = np.array([1e-5, 0.0])
+    H = PLAIN.problem.hessian(DELTA)
+    answer = Answer("optimal", DELTA + d, None, 7, 1.0, 2.0, 3.0)
+    numbers = judge(PLAIN, answer, 1e-6)[1]
+    assert numbers["error"] == pytest.approx(1e-5 * np.sqrt(H[0, 0]), rel=1e-6)
+    assert numbers["primal_residual"] == pytest.approx(np.linalg.norm(H @ d) / np.sqrt(np.trace(H)), rel=1e-3)
+    assert numbers["gap"] * (1.0 + abs(PLAIN.value)) == pytest.approx(0.5 * d @ H @ d, rel=1e-3, abs=1e-14)
+    assert (numbers["iterations"], numbers["compile"], numbers["setup"], numbers["solve"]) == (7.0, 1.0, 2.0, 3.0)
+    assert numbers["time"] == 6.0
+    assert {*numbers, "memory"} == set(METRICS)
+    half = judge(PLAIN, Answer("optimal", DELTA, 0.5 * np.asarray(pre.solve(PLAIN.problem).mu)), 1e-6)[1]
+    assert half["dual_residual"] == pytest.approx(0.5)
+
+
+def test_residuals_know_the_radius():
+    """Inside the ball nothing is violated, and the residual that δ calls for is on it."""
+    case = planted("radius", F, DELTA, radius=0.2, norm=np.inf)
+    good = judge(case, Answer("optimal", DELTA), 1e-6)[1]
+    assert good["primal_residual"] < 1e-12
+    shrunk = judge(case, Answer("optimal", np.zeros(2)), 1e-6)[1]
+    assert shrunk["primal_residual"] > 0.05
+
+
+def test_what_has_no_answer_has_no_error():
+    case = Case("none", OUTSIDE.problem, Truth.INFEASIBLE, -np.inf)
+    numbers = judge(case, Answer("infeasible"), 1e-6)[1]
+    assert np.isnan(numbers["error"])
+    assert np.isnan(numbers["primal_residual"])
+    assert not np.isfinite(numbers["gap"])
