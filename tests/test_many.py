@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from zoo import subgradient
 
 import pre_convex as pre
+from pre_convex.benchmark.answers import subgradient
 from pre_convex.bootstrap import _resample, bootstrap
 from pre_convex.solvers import lockstep
 from pre_convex.solvers.batch import make_batch

