@@ -1,0 +1,253 @@
+"""A report as parts, and the same parts as Markdown and as one self-contained HTML page."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Part", "Picture", "Section", "Table", "as_html", "as_markdown", "number", "percent", "plain_table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows of words; ``words`` columns from the left are words, the others figures.
+
+    ``strong`` holds the places (row, column) of the figures to look at first.
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: int = 1
+    strong: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure: the name of its PNG file, what it shows in words, and the drawing as SVG and as PNG."""
+
+    name: str
+    alt: str
+    caption: str
+    svg: bytes
+    png: bytes
+
+
+#: a paragraph is a text; what stands between backticks is code
+Part = str | Table | Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A figure for a table, with a dash where there is none.
+
+    Examples
+    --------
+    >>> [number(x) for x in (0.01234, 1234.5, 3e-9, float("nan"), float("inf"))]
+    ['0.0123', '1,230', '3.0e-09', '–', '∞']
+    """
+    if np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value != 0.0 and not 1e-3 <= abs(value) < 1e6:
+        return f"{value:.1e}"
+    rounded = float(f"{value:.{digits}g}")
+    places = max(digits - 1 - int(f"{rounded:e}".split("e")[1]), 0) if rounded else 0
+    return f"{rounded:,.{places}f}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent; 100 % and 0 % only where they are exact.
+
+    Examples
+    --------
+    >>> [percent(x) for x in (1.0, 0.9996, 0.5, 0.0004)]
+    ['100 %', '99.9 %', '50 %', '0.1 %']
+    """
+    if np.isnan(share):
+        return "–"
+    if share in (0.0, 1.0):
+        return f"{100.0 * share:.0f} %"
+    value = min(max(round(100.0 * share, 1), 0.1), 99.9)
+    return f"{value:.0f} %" if value == round(value) or 10.0 <= value < 99.0 else f"{value:.1f} %"
+
+
+def as_markdown(title: str, sections: Iterable[Section]) -> str:
+    """The report as Markdown, pictures by the names of their PNG files."""
+    blocks = [f"# {title}"]
+    for section in sections:
+        blocks.append(f"## {section.title}")
+        for part in section.parts:
+            if isinstance(part, Table):
+                blocks += [f"**{part.caption}**", _markdown_table(part)]
+            elif isinstance(part, Picture):
+                blocks += [f"![{part.alt}]({part.name}.png)", part.caption]
+            else:
+                blocks.append(part)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _markdown_table(table: Table) -> str:
+    """A table in pipes."""
+    lines = [_pipes(table.columns), _pipes(["---" if i < table.words else "--:" for i in range(len(table.columns))])]
+    for i, row in enumerate(table.rows):
+        lines.append(
+            _pipes([f"**{_cell(word)}**" if (i, j) in table.strong else _cell(word) for j, word in enumerate(row)])
+        )
+    return "\n".join(lines)
+
+
+def _pipes(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(word: str) -> str:
+    """Words that cannot end a cell or begin markup."""
+    return re.sub(r"([\\|*_<>])", r"\\\1", " ".join(word.split()))
+
+
+def plain_table(table: Table, width: int = 80) -> list[str]:
+    """A table for a terminal: aligned columns, and the last one cut where the line would become too long."""
+    cells = [table.columns, *table.rows]
+    sizes = [max(len(row[j]) for row in cells) for j in range(len(table.columns))]
+    lines = []
+    for row in cells:
+        words = [w.ljust(s) if j < table.words else w.rjust(s) for j, (w, s) in enumerate(zip(row, sizes, strict=True))]
+        line = "  ".join(words).rstrip()
+        lines.append(line if len(line) <= width else line[: width - 1] + "…")
+    return lines
+
+
+def as_html(title: str, sections: Sequence[Section]) -> str:
+    """The report as one page that asks nothing of any other: style and pictures are inside."""
+    names = [_anchor(section.title) for section in sections]
+    contents = "".join(
+        f'<li><a href="#{name}">{html.escape(section.title)}</a></li>'
+        for name, section in zip(names, sections, strict=True)
+    )
+    body = "\n".join(
+        f'<section aria-labelledby="{name}">\n<h2 id="{name}">{html.escape(section.title)}</h2>\n'
+        + "\n".join(_html_part(part) for part in section.parts)
+        + "\n</section>"
+        for name, section in zip(names, sections, strict=True)
+    )
+    return PAGE.format(title=html.escape(title), style=STYLE, contents=contents, body=body)
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def _html_part(part: Part) -> str:
+    """One part as HTML."""
+    if isinstance(part, Table):
+        return _html_table(part)
+    if isinstance(part, Picture):
+        data = base64.b64encode(part.svg).decode("ascii")
+        return (
+            f'<figure>\n<div class="box picture" role="region" tabindex="0" aria-label="{html.escape(part.name)}">'
+            f'<img alt="{html.escape(part.alt)}" src="data:image/svg+xml;base64,{data}"></div>\n'
+            f"<figcaption>{_inline(part.caption)}</figcaption>\n</figure>"
+        )
+    return f"<p>{_inline(part)}</p>"
+
+
+def _html_table(table: Table) -> str:
+    """A table that scrolls in its own box."""
+    head = "".join(f'<th scope="col"{_kind(table, j)}>{html.escape(name)}</th>' for j, name in enumerate(table.columns))
+    lines = []
+    for i, row in enumerate(table.rows):
+        cells = []
+        for j, word in enumerate(row):
+            tag, scope = ("th", ' scope="row"') if j == 0 else ("td", "")
+            inside = f"<strong>{html.escape(word)}</strong>" if (i, j) in table.strong else html.escape(word)
+            cells.append(f"<{tag}{scope}{_kind(table, j)}>{inside}</{tag}>")
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    label = html.escape(table.caption.replace("`", ""))
+    return (
+        f'<p class="caption" aria-hidden="true">{_inline(table.caption)}</p>\n'
+        f'<div class="box" role="region" tabindex="0" aria-label="{label}"><table>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody></table></div>"
+    )
+
+
+def _kind(table: Table, column: int) -> str:
+    return "" if column < table.words else ' class="figure"'
+
+
+def _inline(text: str) -> str:
+    """A text whose backticks are code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header><h1>{title}</h1>
+<nav aria-label="Contents"><ol>{contents}</ol></nav></header>
+<main id="main">
+{body}
+</main>
+</body>
+</html>
+"""
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1c1e21; --paper: #ffffff; --soft: #5a6068; --line: #d5d9de; --band: #f4f6f8;
+  --link: #005b94; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e6e9; --paper: #16181b; --soft: #a5acb5; --line: #3a3f46; --band: #1f2226; --link: #7cc3f2; }
+}
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 68rem; color: var(--ink); background: var(--paper);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 1rem; }
+h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; padding-top: .6rem; border-top: 1px solid var(--line); }
+p, figcaption, nav { max-width: 46rem; overflow-wrap: anywhere; }
+a { color: var(--link); }
+a:focus-visible, .box:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+.skip { position: absolute; left: -99rem; }
+.skip:focus { left: 1rem; top: .5rem; background: var(--paper); padding: .3rem .6rem; }
+nav ol { margin: 0; padding-left: 1.9rem; columns: 2 18rem; }
+.box { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+.caption { color: var(--soft); font-size: .9rem; margin: 1.2rem 0 .3rem; }
+.caption + .box { margin-top: 0; }
+th, td { padding: .28rem .7rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top;
+  white-space: nowrap; }
+td:not(.figure) { white-space: normal; min-width: 8rem; }
+th.figure, td.figure { text-align: right; }
+thead th { background: var(--band); border-bottom: 2px solid var(--line); }
+tbody th { font-weight: 500; background: var(--paper); }
+thead th:first-child, tbody th { position: sticky; left: 0; }
+tbody tr:hover, tbody tr:hover th { background: var(--band); }
+figure { margin: 1rem 0; }
+.picture { background: #ffffff; border: 1px solid var(--line); border-radius: 6px; padding: .4rem; margin: 0 0 .4rem; }
+.picture img { display: block; width: 100%; min-width: 44rem; height: auto; }
+figcaption { color: var(--soft); font-size: .9rem; }
+code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em; background: var(--band);
+  padding: 0 .2em; border-radius: 3px; }
+@media print { .box { overflow: visible; } nav { display: none; } }
+"""

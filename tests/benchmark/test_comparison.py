@@ -1,0 +1,83 @@
+"""Two runs, row by row: what changed is known, and nothing else is reported."""
+
+import numpy as np
+import pytest
+from benchmark_rows import FALSE, row, run_of, three_problems
+
+from pre_convex.benchmark.comparison import compare
+from pre_convex.benchmark.metrics import Verdict
+
+FACTS = {
+    "cpu": "old",
+    "started": "yesterday",
+    "versions": {"numpy": "2.1", "scs": "3.2"},
+    "sets": [{"name": "easy", "checksum": "abc", "version": 1}],
+}
+
+
+def test_a_run_with_itself():
+    run = run_of(three_problems(), **FACTS)
+    c = compare(run, run)
+    assert c.same_verdicts
+    assert c.comparable
+    assert (c.shared, c.only_before, c.only_now, c.verdicts, c.times, c.facts, c.sets) == (8, (), (), (), (), (), ())
+    assert [t.ratio for t in c.contenders] == pytest.approx([1.0, 1.0])
+    assert "same verdicts: yes" in c.to_markdown()
+
+
+def test_changed_verdicts_and_times():
+    before = run_of([row("a", seconds=1.0), row("b", seconds=1.0), row("c", seconds=1.0), row("d", verdict=FALSE)])
+    now = run_of(
+        [row("a", seconds=0.25), row("b", seconds=2.0), row("c", verdict=Verdict.TIME), row("d", seconds=3.0), row("e")]
+    )
+    c = compare(before, now)
+    assert not c.same_verdicts
+    assert [(v.row.case, v.row.verdict, v.now.verdict) for v in c.verdicts] == [
+        ("c", Verdict.SOLVED, Verdict.TIME),
+        ("d", FALSE, Verdict.SOLVED),
+    ]
+    (t,) = c.contenders
+    assert (t.rows, t.solved_before, t.solved_now, t.both) == (4, 3, 3, 2)
+    assert t.ratio == pytest.approx(0.5**0.5)
+    assert [(v.row.case, v.ratio) for v in c.times] == [("a", 0.25)]  # twice is not more than twice
+    assert c.only_now == (("easy", "e", "A", "dual", 1e-6),)
+    text = c.to_markdown()
+    assert "newly solved: 1, no longer solved: 1, wrong in another way: 0" in text
+    assert "same verdicts: no (2 of 4" in text
+
+
+def test_facts_that_differ():
+    later = {**FACTS, "cpu": "new", "started": "today", "versions": {"numpy": "2.2", "scs": "3.2", "ecos": "2.0"}}
+    c = compare(run_of([row("a")], **FACTS), run_of([row("a")], **later))
+    assert c.facts == (("cpu", "old", "new"), ("versions.numpy", "2.1", "2.2"), ("versions.ecos", "–", "2.0"))
+    assert "times are not those of one machine" in c.to_markdown()
+    assert c.comparable
+
+
+def test_sets_with_other_problems_are_warned_of():
+    later = {**FACTS, "sets": [{"name": "easy", "checksum": "xyz"}, {"name": "new", "checksum": "1"}]}
+    c = compare(run_of([row("a")], **FACTS), run_of([row("a")], **later))
+    assert c.sets == (("easy", "abc", "xyz"),)
+    assert not c.comparable
+    assert "WARNING" in c.to_markdown()
+    assert any(line.startswith("WARNING") for line in c.lines())
+
+
+def test_nothing_in_common_is_not_the_same():
+    c = compare(run_of([row("a")]), run_of([row("b")]))
+    assert (c.same_verdicts, c.shared) == (False, 0)
+    assert c.lines()
+
+
+def test_a_terminal_gets_short_lines_and_short_lists():
+    rng = np.random.default_rng(0)
+    name = "a.module.of.mine:solver"
+    before = [row(f"a case with a rather long name {i}", name) for i in range(60)]
+    now = [row(r.case, name, FALSE if i % 2 else Verdict.SOLVED, rng.uniform(3, 9)) for i, r in enumerate(before)]
+    facts = {"cpu": "x" * 100, "versions": {"numpy": "2"}}
+    c = compare(run_of(before), run_of(now, **facts))
+    lines = c.lines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 60
+    assert "… and 18 more" in lines
+    assert c.to_markdown().count("rather long name") == 30 + 30
