@@ -154,7 +154,7 @@ class Comparison:
             yield f"rows of the first run alone: {len(self.only_before)}, of the second: {len(self.only_now)}"
         machine = [name for name, _, _ in self.facts if name.rpartition(".")[2] in ("cpu", "cores", "threads", "jobs")]
         if machine:
-            yield f"times are not those of one machine or setting: {', '.join(machine)} differ"
+            yield f"times are not those of one machine and setting; these differ: {', '.join(machine)}"
 
     def _contenders(self) -> Part:
         """Before and now, contender by contender."""

@@ -38,6 +38,9 @@ class Picture:
     png: bytes
 
 
+#: characters of a cell that stay on one line
+LONG = 28
+
 #: a paragraph is a text; what stands between backticks is code
 Part = str | Table | Picture
 
@@ -120,14 +123,22 @@ def _cell(word: str) -> str:
 
 
 def plain_table(table: Table, width: int = 80) -> list[str]:
-    """A table for a terminal: aligned columns, and the last one cut where the line would become too long."""
+    """A table for a terminal: aligned columns, the widest ones cut until a line fits.
+
+    Examples
+    --------
+    >>> plain_table(Table("", ("name", "s"), (("a long name", "12"),)), 10)
+    ['name     s', 'a lon…  12']
+    """
     cells = [table.columns, *table.rows]
     sizes = [max(len(row[j]) for row in cells) for j in range(len(table.columns))]
+    while sum(sizes) + 2 * (len(sizes) - 1) > width and max(sizes) > 4:
+        sizes[sizes.index(max(sizes))] -= 1
     lines = []
     for row in cells:
-        words = [w.ljust(s) if j < table.words else w.rjust(s) for j, (w, s) in enumerate(zip(row, sizes, strict=True))]
-        line = "  ".join(words).rstrip()
-        lines.append(line if len(line) <= width else line[: width - 1] + "…")
+        cut = [word if len(word) <= size else word[: size - 1] + "…" for word, size in zip(row, sizes, strict=True)]
+        words = [w.ljust(s) if j < table.words else w.rjust(s) for j, (w, s) in enumerate(zip(cut, sizes, strict=True))]
+        lines.append("  ".join(words).rstrip())
     return lines
 
 
@@ -166,16 +177,20 @@ def _html_part(part: Part) -> str:
 
 
 def _html_table(table: Table) -> str:
-    """A table that scrolls in its own box."""
-    head = "".join(f'<th scope="col"{_kind(table, j)}>{html.escape(name)}</th>' for j, name in enumerate(table.columns))
-    lines = []
+    """A table that scrolls in its own box; rows that begin with the same word stand together."""
+    kinds = [_kind(table, j) for j in range(len(table.columns))]
+    head = "".join(
+        f'<th scope="col"{kind}>{html.escape(name)}</th>' for name, kind in zip(table.columns, kinds, strict=True)
+    )
+    lines, first = [], ""
     for i, row in enumerate(table.rows):
         cells = []
-        for j, word in enumerate(row):
+        for j, (word, kind) in enumerate(zip(row, kinds, strict=True)):
             tag, scope = ("th", ' scope="row"') if j == 0 else ("td", "")
             inside = f"<strong>{html.escape(word)}</strong>" if (i, j) in table.strong else html.escape(word)
-            cells.append(f"<{tag}{scope}{_kind(table, j)}>{inside}</{tag}>")
-        lines.append(f"<tr>{''.join(cells)}</tr>")
+            cells.append(f"<{tag}{scope}{kind}>{inside}</{tag}>")
+        lines.append(f"<tr{' class=again' if i and row[0] == first else ''}>{''.join(cells)}</tr>")
+        first = row[0]
     label = html.escape(table.caption.replace("`", ""))
     return (
         f'<p class="caption" aria-hidden="true">{_inline(table.caption)}</p>\n'
@@ -185,7 +200,10 @@ def _html_table(table: Table) -> str:
 
 
 def _kind(table: Table, column: int) -> str:
-    return "" if column < table.words else ' class="figure"'
+    """Figures stand to the right, long words on more than one line."""
+    if column >= table.words:
+        return ' class="figure"'
+    return ' class="long"' if max((len(row[column]) for row in table.rows), default=0) > LONG else ""
 
 
 def _inline(text: str) -> str:
@@ -237,7 +255,9 @@ table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabul
 .caption + .box { margin-top: 0; }
 th, td { padding: .28rem .7rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top;
   white-space: nowrap; }
-td:not(.figure) { white-space: normal; min-width: 8rem; }
+td.long { white-space: normal; min-width: 14rem; overflow-wrap: anywhere; }
+tbody tr.again th { color: var(--soft); font-weight: 400; }
+tbody tr:has(+ .again) > * { border-bottom: 0; }
 th.figure, td.figure { text-align: right; }
 thead th { background: var(--band); border-bottom: 2px solid var(--line); }
 tbody th { font-weight: 500; background: var(--paper); }

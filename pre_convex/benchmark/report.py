@@ -180,8 +180,10 @@ def _profiles(rows: Sequence[Row]) -> Iterator[Part]:
     )
     body = tuple(
         (p.contender, short(tol), *(percent(p.share(tau)) for tau in (1.0, 2.0, 10.0, 100.0, np.inf)))
+        for name in contenders(rows)
         for tol, own in found.items()
         for p in own
+        if p.contender == name
     )
     columns = ("contender", "tolerance", "quickest", "within 2×", "within 10×", "within 100×", "at all")
     yield Table("Points of the profiles", columns, body)
@@ -211,6 +213,7 @@ def _sizes(rows: Sequence[Row], limit: float) -> Iterator[Part]:
         f"standard error. Fewer than {FEWEST} solved rows give no fit. Rows that were not solved are left out, which "
         "flatters those that stop at large sizes."
     )
+    fits = [g for tol in tols(rows) for g in growths(rows, tol, group)]
     body = tuple(
         (
             g.contender,
@@ -220,8 +223,9 @@ def _sizes(rows: Sequence[Row], limit: float) -> Iterator[Part]:
             _with_error(g.k_power, g.k_error),
             g.note or f"× {number(g.spread)}",
         )
-        for tol in tols(rows)
-        for g in growths(rows, tol, group)
+        for name in contenders(rows)
+        for g in fits
+        if g.contender == name
     )
     yield Table("Growth of time", ("contender", "tolerance", "rows", "α, of n", "β, of k", "typically off by"), body)
 

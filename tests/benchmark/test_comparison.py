@@ -75,9 +75,12 @@ def test_a_terminal_gets_short_lines_and_short_lists():
     before = [row(f"a case with a rather long name {i}", name) for i in range(60)]
     now = [row(r.case, name, FALSE if i % 2 else Verdict.SOLVED, rng.uniform(3, 9)) for i, r in enumerate(before)]
     facts = {"cpu": "x" * 100, "versions": {"numpy": "2"}}
-    c = compare(run_of(before), run_of(now, **facts))
+    c = compare(run_of(before, cpu="y" * 100), run_of(now, **facts))
     lines = c.lines()
     assert max(map(len, lines)) <= 80
     assert len(lines) < 60
     assert "… and 18 more" in lines
+    (cpu,) = (line for line in lines if line.startswith("cpu "))
+    assert "yyyy" in cpu
+    assert "xxxx" in cpu
     assert c.to_markdown().count("rather long name") == 30 + 30
