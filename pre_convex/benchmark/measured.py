@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..plots.benchmark import short
 from .metrics import METRICS
 from .page import Part, Table
 from .summary import column, contenders, groups, tols
@@ -14,10 +15,11 @@ from .summary import column, contenders, groups, tols
 if TYPE_CHECKING:
     from .records import Run
 
+UNITS = {"time_limit": "s", "memory_limit": "MB"}
 #: facts of a set that have a place in its table, or are its rows
 SEEN = ("name", "names", "title", "version", "cases", "checksum")
 
-__all__ = ["flat", "how_it_was_measured", "sets_of", "time_limit"]
+__all__ = ["count", "flat", "how_it_was_measured", "missing", "sets_of", "time_limit"]
 
 
 def time_limit(run: Run) -> float:
@@ -54,22 +56,42 @@ def sets_of(facts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {str(part.get("name", i)): dict(part) for i, part in enumerate(kept) if isinstance(part, Mapping)}
 
 
+def missing(run: Run) -> int:
+    """Rows that the run is to have by its facts and has not, for it was interrupted or goes on."""
+    cases = sum(int(facts["cases"]) for facts in sets_of(run.facts).values() if isinstance(facts.get("cases"), int))
+    asked = [run.facts.get("contenders"), run.facts.get("tolerances")]
+    pairs, few = (len(part) if isinstance(part, Sequence) else 0 for part in asked)
+    return max(cases * pairs * few - len(run.rows), 0)
+
+
+def count(n: int, noun: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> count(1, "set"), count(2000, "set")
+    ('1 set', '2,000 sets')
+    """
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
 def how_it_was_measured(run: Run, limit: float) -> Iterator[Part]:
     """Rules, then everything that the run knows about itself."""
     rows = run.rows
     cases = len({(row.group, row.case) for row in rows})
     yield (
-        f"{len(rows):,} rows: {cases} cases of {len(groups(rows))} sets, {len(contenders(rows))} contenders, "
-        f"{len(tols(rows))} tolerances, at most {limit:g} s each. Every solve is a process of its own, so that a "
-        "crash, a hang or a want of memory is one row. One tolerance is given to each solver under the names of its "
-        "own options; there is no warm start and no polishing by the package; threads of BLAS are fixed. Where a solve "
-        "ran into a limit, tighter tolerances of the same case are not tried and count the same."
+        f"{count(len(rows), 'row')}: {count(cases, 'case')} of {count(len(groups(rows)), 'set')}, "
+        f"{count(len(contenders(rows)), 'contender')}, {count(len(tols(rows)), 'tolerance')}, at most {limit:g} s each. "
+        "Every solve is a process of its own, so that a crash, a hang or a want of memory is one row. One tolerance is "
+        "given to each solver under the names of its own options; there is no warm start and no polishing by the "
+        "package; threads of BLAS are fixed. Where a solve ran into a limit, tighter tolerances of the same case are "
+        "not tried and count the same."
     )
     yield from _sets(run)
     yield Table(
         "What is measured", ("metric", "what it is", "unit"), tuple((n, m.words, m.unit) for n, m in METRICS.items()), 3
     )
-    facts = tuple((name, show(value)) for name, value in flat(run.facts).items())
+    facts = tuple((name, f"{show(value)} {UNITS.get(name, '')}".strip()) for name, value in flat(run.facts).items())
     if facts:
         yield Table("Facts of the run", ("fact", "value"), facts, 2)
     else:
@@ -99,7 +121,7 @@ def show(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:g}" if value >= 1e-2 or value <= 0.0 else short(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {show(part)}" for name, part in value.items())
     if isinstance(value, Sequence):

@@ -12,7 +12,7 @@ from ..errors import DataError, MissingExtraError
 from ..files import write_whole
 from ..plots.benchmark import draw_gaps, draw_profiles, draw_sizes, pictures, short
 from .case import Truth
-from .measured import how_it_was_measured, time_limit
+from .measured import count, how_it_was_measured, missing, time_limit
 from .metrics import Verdict
 from .page import Part, Picture, Section, Table, as_html, as_markdown, number, percent
 from .records import Row
@@ -67,9 +67,10 @@ def report_sections(run: Run) -> list[Section]:
     rows = run.rows
     if not rows:
         raise DataError("run: it has no rows to report on; run the benchmark first")
-    limit = time_limit(run)
+    limit, left = time_limit(run), missing(run)
+    unfinished = (f"This run is not finished: {count(left, 'row')} of {len(rows) + left:,} are missing.",) * (left > 0)
     return [
-        Section("In short", (in_short(rows, limit),)),
+        Section("In short", (*unfinished, in_short(rows, limit))),
         Section("Success", tuple(_success(rows))),
         Section("False claims", tuple(_false_claims(rows))),
         Section("Times", tuple(_times(rows, limit))),

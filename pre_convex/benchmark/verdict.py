@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..plots.benchmark import short
+from .measured import count
 from .page import number, percent
 from .records import Row
 from .summary import contenders, false_claims, groups, sections, select, successes, tols
@@ -24,8 +25,8 @@ def _size(rows: Sequence[Row]) -> Iterator[str]:
     cases = {(row.group, row.case) for row in rows}
     few = list(map(short, tols(rows)))
     yield (
-        f"{_count(len(contenders(rows)), 'contender')} on {_count(len(cases), 'problem')} of "
-        f"{_count(len(groups(rows)), 'set')} at {'tolerance' if len(few) == 1 else 'tolerances'} {_list(few)}."
+        f"{count(len(contenders(rows)), 'contender')} on {count(len(cases), 'problem')} of "
+        f"{count(len(groups(rows)), 'set')} at {'tolerance' if len(few) == 1 else 'tolerances'} {_list(few)}."
     )
 
 
@@ -69,8 +70,8 @@ def _claims(rows: Sequence[Row]) -> Iterator[str]:
     total, gross, none = (sum(own[i] for own in false.values()) for i in range(3))
     worst = max(false, key=lambda name: false[name][0] + false[name][2])
     said = [
-        f"{_count(total, 'claim')} of an optimum {'was' if total == 1 else 'were'} false, {gross} of them grossly",
-        f"{_count(none, 'claim')} that there is none {'was' if none == 1 else 'were'} false",
+        f"{count(total, 'claim')} of an optimum {'was' if total == 1 else 'were'} false, {gross} of them grossly",
+        f"{count(none, 'claim')} that there is none {'was' if none == 1 else 'were'} false",
     ]
     yield (
         f"{' and '.join(part for part, times in zip(said, (total, none), strict=True) if times)}; "
@@ -111,17 +112,6 @@ def _formulation(rows: Sequence[Row]) -> Iterator[str]:
             said.append(f"with {solver} the primal solves {v.primal} and the dual {v.dual} of {v.cases}{speed}")
     if said:
         yield f"At {short(tol)} {'; '.join(said)}."
-
-
-def _count(n: int, noun: str) -> str:
-    """A number of things.
-
-    Examples
-    --------
-    >>> _count(1, "set"), _count(2, "set")
-    ('1 set', '2 sets')
-    """
-    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def _list(words: Sequence[str]) -> str:

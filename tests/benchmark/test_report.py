@@ -186,6 +186,14 @@ def test_pictures_of_odd_runs(name, tmp_path):
     assert len(write_report(run_of(ODD[name]), tmp_path)) == 5
 
 
+def test_an_unfinished_run_says_so(no_matplotlib):
+    facts = {"sets": [{"name": "easy", "cases": 5}], "contenders": [["A", "dual"], ["B", "both"]], "tolerances": [1e-6]}
+    first = report_sections(run_of(three_problems(), **facts))[0].parts[0]
+    assert first == "This run is not finished: 2 rows of 10 are missing."
+    whole = {**facts, "sets": [{"name": "easy", "cases": 4}]}
+    assert "not finished" not in report_sections(run_of(three_problems(), **whole))[0].parts[0]
+
+
 def test_a_run_without_rows_is_refused(tmp_path):
     with pytest.raises(DataError, match="run: it has no rows"):
         write_report(run_of([]), tmp_path)
