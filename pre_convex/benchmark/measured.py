@@ -81,7 +81,7 @@ def how_it_was_measured(run: Run, limit: float) -> Iterator[Part]:
     cases = len({(row.group, row.case) for row in rows})
     yield (
         f"{count(len(rows), 'row')}: {count(cases, 'case')} of {count(len(groups(rows)), 'set')}, "
-        f"{count(len(contenders(rows)), 'contender')}, {count(len(tols(rows)), 'tolerance')}, at most {limit:g} s each. "
+        f"{count(len(contenders(rows)), 'contender')}, {count(len(tols(rows)), 'tolerance')}, {limit:g} s at most. "
         "Every solve is a process of its own, so that a crash, a hang or a want of memory is one row. One tolerance is "
         "given to each solver under the names of its own options; there is no warm start and no polishing by the "
         "package; threads of BLAS are fixed. Where a solve ran into a limit, tighter tolerances of the same case are "

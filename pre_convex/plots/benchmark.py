@@ -24,6 +24,7 @@ __all__ = ["draw_gaps", "draw_profiles", "draw_sizes", "pictures", "short"]
 #: colours of solvers that most runs have; others take what is left
 COLOURS = {"newton": "black", "CLARABEL": BLUE, "ECOS": ORANGE, "SCS": GREEN, "MOSEK": PINK}
 OTHERS = (AMBER, SKY, "#8c510a", "#5e3c99", GREY)
+COLOURS_OF_PNG = 96
 #: proven gaps outside of this are drawn on its edges
 GAPS = (1e-16, 1e4)
 
@@ -178,8 +179,9 @@ def short(tol: float) -> str:
 
 
 def pictures(figure: Figure) -> tuple[bytes, bytes]:
-    """A figure as SVG and as PNG; the same bytes for the same figure."""
+    """A figure as SVG and as PNG of few colours, which is small; the same bytes for the same figure."""
     from matplotlib import rc_context
+    from PIL import Image  # comes with matplotlib
 
     figure.draw_without_rendering()  # lays it out, once for both
     figure.set_layout_engine("none")
@@ -187,7 +189,10 @@ def pictures(figure: Figure) -> tuple[bytes, bytes]:
     with rc_context({"svg.hashsalt": "pre_convex"}):
         figure.savefig(svg, format="svg", metadata={"Date": None})
     figure.savefig(png, format="png", dpi=110)
-    return svg.getvalue(), png.getvalue()
+    small = io.BytesIO()
+    with Image.open(png) as image:
+        image.convert("RGB").quantize(COLOURS_OF_PNG).save(small, format="png", optimize=True)
+    return svg.getvalue(), small.getvalue()
 
 
 def _panels(count: int, share_y: bool) -> tuple[Figure, Sequence[Axes]]:
