@@ -1,6 +1,7 @@
 """``pre-convex bench`` as a user sees it."""
 
 import csv
+import inspect
 import os
 import signal
 import subprocess
@@ -9,8 +10,10 @@ import time
 
 import pytest
 
+from pre_convex.benchmark import runner
 from pre_convex.benchmark.exchange import checksum, read_set
 from pre_convex.benchmark.sets import SETS, load_set
+from pre_convex.cli import bench as command
 from pre_convex.cli import run as run_here
 
 LIMIT = ("--time-limit", "60")
@@ -71,11 +74,11 @@ def finished(tmp_path_factory):
     """Folder, command and output of a run of the smoke set."""
     place = tmp_path_factory.mktemp("bench")
     (place / "own.py").write_text(SLEEPER)
-    command = ("--set", "smoke", "--solver", "newton,SCS", "--solver", "own:liar", "--tol", "1e-3", *LIMIT)
-    process = start(*command, cwd=place)
+    call = ("--set", "smoke", "--solver", "newton,SCS", "--solver", "own:liar", "--tol", "1e-3", *LIMIT)
+    process = start(*call, cwd=place)
     out, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    return place, command, out.splitlines()
+    return place, call, out.splitlines()
 
 
 def test_a_run_prints_success_false_claims_and_where_the_report_is(finished):
@@ -92,16 +95,16 @@ def test_a_run_prints_success_false_claims_and_where_the_report_is(finished):
 
 
 def test_the_same_command_again_runs_nothing(finished, bench):
-    place, command, lines = finished
+    place, call, lines = finished
     rows = (place / "bench-output" / "rows.csv").read_bytes()
-    code, again, errors = bench(*command, cwd=place)
+    code, again, errors = bench(*call, cwd=place)
     assert (code, again) == (0, lines), errors
     assert (place / "bench-output" / "rows.csv").read_bytes() == rows, "times are those of the first run"
 
 
 def test_other_settings_need_another_folder(finished, bench):
-    place, command, _ = finished
-    code, _, errors = bench(*command, "--tol", "1e-2", cwd=place)
+    place, call, _ = finished
+    code, _, errors = bench(*call, "--tol", "1e-2", cwd=place)
     assert code == 2
     assert errors.startswith("pre-convex: --out: bench-output has a run of other settings")
 
@@ -154,8 +157,8 @@ def test_sets_are_listed(bench):
 
 def test_an_interrupted_run_goes_on(tmp_path, bench):
     (tmp_path / "own.py").write_text(SLEEPER)
-    command = ("--set", "smoke", "--solver", "newton,own:solve", "--tol", "1e-4", "--jobs", "1", *LIMIT)
-    process = start(*command, cwd=tmp_path)
+    call = ("--set", "smoke", "--solver", "newton,own:solve", "--tol", "1e-4", "--jobs", "1", *LIMIT)
+    process = start(*call, cwd=tmp_path)
     ends = time.monotonic() + 60.0
     while not (tmp_path / "begun").exists():
         assert process.poll() is None, process.communicate()
@@ -167,7 +170,7 @@ def test_an_interrupted_run_goes_on(tmp_path, bench):
     assert errors.splitlines() == ["pre-convex: interrupted; run the same command again to go on"]
     assert not out.strip()
     (tmp_path / "go").touch()
-    code, lines, errors = bench(*command)
+    code, lines, errors = bench(*call)
     assert code == 0, errors
     assert cells(lines, "newton") == cells(lines, "own:solve") == ["4", "of", "4"]
     with (tmp_path / "bench-output" / "rows.csv").open(encoding="utf-8", newline="") as file:
@@ -206,3 +209,9 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_two(arguments, message, b
     assert len(errors.splitlines()) == 1
     assert not out
     assert [path.name for path in tmp_path.iterdir() if path.name != "bench-output"] == ["file"]
+
+
+def test_defaults_are_those_of_the_runner():
+    given = {name: option.default for name, option in inspect.signature(command.run).parameters.items()}
+    assert (given["time_limit"], given["memory_limit"]) == (runner.TIME_LIMIT, runner.MEMORY_LIMIT)
+    assert tuple(map(float, given["tols"][0].split(","))) == runner.TOLS
