@@ -87,8 +87,9 @@ def report_sections(run: Run) -> list[Section]:
 def _success(rows: Sequence[Row]) -> Iterator[Part]:
     """Success by set, and every verdict."""
     yield (
-        "Solved means proven: the gap between δ's value and a dual-feasible point, computed from the answer alone in "
-        "the original variables, is within the tolerance. A problem that has no answer is solved by saying so."
+        "Solved means proven: the value of δ, computed in the original variables, is within the tolerance of that of a "
+        "dual-feasible point, one near the weights that were returned or that of the known answer, and these weights "
+        "belong to δ. A problem that has no answer is solved by saying so."
     )
     names, found = sections(rows), successes(rows)
     for tol in tols(rows):

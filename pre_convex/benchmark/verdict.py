@@ -51,8 +51,8 @@ def _success(rows: Sequence[Row]) -> Iterator[str]:
     yield f"{_list(best)} solved {'the same, ' if len(best) > 1 and not whole else ''}{rates(order[0])} of them{whole}."
     rest = order[len(best) :]
     if rest:
-        order_of = ", from loose to tight" * several
-        near = [f"{name} ({rates(name)}{order_of * (not i)})" for i, name in enumerate(rest[:2])]
+        varied = next((name for name in rest[:2] if " and " in rates(name)), None)
+        near = [f"{name} ({rates(name)}{', from loose to tight' * (name == varied)})" for name in rest[:2]]
         last = f"; last is {rest[-1]} ({rates(rest[-1])})" if len(rest) > 2 else ""
         yield f"Next {'come' if len(rest) > 1 else 'comes'} {_list(near)}{last}."
 

@@ -103,6 +103,8 @@ def _run(
     named = [_find_set(name) for name in _folders(sets)] or DEFAULT_SETS
     few = tolerances_of([_number(text) for text in _split(tols)])
     chosen, forms = _split(solvers) or None, _split(formulations) or None
+    if any(":" in name for name in chosen or ()):
+        sys.path.insert(0, str(Path.cwd()))  # where a solver of one's own is looked for, as by "python -m"
     contenders_of(chosen, forms)
     make_folder(out)
     try:
