@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 
@@ -65,11 +65,13 @@ def _newton(problem: RatioProblem, formulation: str, tol: float) -> Answer:
 
 
 def _cone(problem: RatioProblem, formulation: str, tol: float, *, name: str) -> Answer:
-    """A cone solver through cvxpy, its own numbers and its own words."""
+    """A cone solver through cvxpy, its own numbers and its own words; the runner's time limit is its only one."""
     from ..solvers.cone import cone
 
     entry = find_solver(name)
     assert entry is not None  # newton has been dealt with
+    options = {**entry.options(tol), **entry.patient}
+    entry = replace(entry, options=lambda tol: options)
     found = cone(problem, entry, formulation, penalty=None, constraints=None, tol=tol, verbose=False)
     times = (found.compile_time, found.setup_time, found.solve_time)
     return Answer(found.claim, found.delta, found.mu, found.iterations, *times)

@@ -27,7 +27,7 @@ __all__ = ["MEMORY_LIMIT", "TIME_LIMIT", "TOLS", "run"]
 
 TOLS = (1e-4, 1e-6, 1e-8)
 #: seconds of one solve
-TIME_LIMIT = 20.0
+TIME_LIMIT = 10.0
 #: MB of one solve, beyond those of the loaded case
 MEMORY_LIMIT = 4096.0
 LIMITS = (Verdict.TIME, Verdict.MEMORY)

@@ -54,7 +54,7 @@ def run(
         list[str] | None, typer.Option("--formulation", help="primal or dual; both by default.")
     ] = None,
     tols: Annotated[list[str] | None, typer.Option("--tol", help="Tolerances.")] = ["1e-4,1e-6,1e-8"],  # noqa: B006
-    time_limit: Annotated[float, typer.Option(help="Seconds of one solve.")] = 20.0,
+    time_limit: Annotated[float, typer.Option(help="Seconds of one solve.")] = 10.0,
     memory_limit: Annotated[float, typer.Option(help="MB of one solve, beyond its data.")] = 4096.0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Solves at the same time; two if there are cores.")] = None,
     out: Annotated[Path, typer.Option(help="Folder of the run; an unfinished one is continued.")] = Path(

@@ -6,8 +6,8 @@ entry here is used with its own defaults.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UnknownSolverError
@@ -25,6 +25,8 @@ class ConeSolver:
         As cvxpy knows it.
     options : callable
         Options of the solver's own for a tolerance.
+    patient : mapping
+        Options that leave it to a time limit, instead of a number of iterations, to end a solve.
     counts : bool
         Whether the dual is posed in ν = n μ.
     scaled_primal, scaled_dual : bool
@@ -35,6 +37,7 @@ class ConeSolver:
 
     name: str
     options: Callable[[float], dict[str, Any]] = lambda tol: {}
+    patient: Mapping[str, Any] = field(default_factory=dict)
     counts: bool = False
     scaled_primal: bool = True
     scaled_dual: bool = True
@@ -52,16 +55,19 @@ CONE_SOLVERS: dict[str, ConeSolver] = {
         ConeSolver(
             "CLARABEL",
             lambda tol: {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol, "max_iter": 200},
+            {"max_iter": 100_000},
             note="interior point, Apache-2.0",
         ),
         ConeSolver(
             "ECOS",
             lambda tol: {"abstol": tol, "reltol": tol, "feastol": tol, "max_iters": 200},
+            {"max_iters": 100_000},
             note="interior point, GPLv3",
         ),
         ConeSolver(
             "SCS",
             lambda tol: {"eps_abs": tol, "eps_rel": tol, "max_iters": 5_000},
+            {"max_iters": 100_000_000},
             counts=True,
             note="first order, MIT; slow to 1e-8",
         ),

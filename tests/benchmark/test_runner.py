@@ -241,7 +241,7 @@ def test_a_folder_takes_one_run_at_a_time(tmp_path, small):
 
 
 def test_a_run_of_other_settings_is_refused(smoke, tmp_path, small):
-    with pytest.raises(DataError, match=r"time_limit: 20.0 there, 5.0 now.*use another --out, or --fresh"):
+    with pytest.raises(DataError, match=r"time_limit: 10.0 there, 5.0 now.*use another --out, or --fresh"):
         run(["smoke"], CONTENDERS, tols=BOTH, out=smoke.folder, time_limit=5.0)
     with pytest.raises(DataError, match=r"tolerances: .* there, .* now"):
         run(["smoke"], CONTENDERS, tols=[1e-4], out=smoke.folder)
