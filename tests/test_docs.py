@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import os
 import re
 import subprocess
 import sys
@@ -41,6 +42,24 @@ def test_every_python_block_runs_and_prints_what_it_shows(page):
             assert_same(printed.getvalue(), expected)
             compared += 1
     assert compared >= 1
+
+
+def test_the_benchmark_catches_the_solver_that_lies(tmp_path):
+    blocks = BLOCK.findall((ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8"))
+    code = next(code for language, code in blocks if language == "python" and "def liar" in code)
+    (tmp_path / "liar.py").write_text(code, encoding="utf-8")
+    shown = next(text for _, text in blocks if text.startswith("$ pre-convex bench"))
+    command, _, expected = shown.partition("\n")
+    words = command.removeprefix("$ pre-convex").split()
+    ran = subprocess.run(
+        [sys.executable, "-P", "-m", "pre_convex", *words],
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == expected.split()
 
 
 def test_relative_links_lead_somewhere():
