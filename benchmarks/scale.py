@@ -165,10 +165,8 @@ def growth(quick: bool) -> Iterator[Row]:
 # --- against other packages
 
 
-def lbfgs(problem: pre.RatioProblem, **options: float) -> Callable[[], object]:
-    """A plain L-BFGS-B fit of the same objective."""
-    from scipy.optimize import minimize
-
+def objective(problem: pre.RatioProblem) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+    """Value and gradient of [P] without its penalty, in plain NumPy."""
     F, a, b = problem.features_q, problem.log_base, problem.target
 
     def value_and_gradient(delta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -178,7 +176,15 @@ def lbfgs(problem: pre.RatioProblem, **options: float) -> Callable[[], object]:
         total = w.sum()
         return top + np.log(total) - b @ delta, (w @ F) / total - b
 
-    return lambda: minimize(value_and_gradient, np.zeros(problem.k), jac=True, method="L-BFGS-B", options=options)
+    return value_and_gradient
+
+
+def lbfgs(problem: pre.RatioProblem, **options: float) -> Callable[[], object]:
+    """A plain L-BFGS-B fit of the same objective."""
+    from scipy.optimize import minimize
+
+    fun, start = objective(problem), np.zeros(problem.k)
+    return lambda: minimize(fun, start, jac=True, method="L-BFGS-B", options=options)
 
 
 #: L-BFGS-B as it comes, and asked for the gap that the engine proves
@@ -187,9 +193,15 @@ SHARP = {"ftol": 1e-15, "gtol": 1e-7, "maxiter": 5_000, "maxfun": 10_000}
 
 
 def standardised(problem: pre.RatioProblem) -> pre.RatioProblem:
-    """The same problem with columns of mean 0 and variance 1."""
-    mean, spread = problem.features_q.mean(axis=0), problem.features_q.std(axis=0)
-    return pre.RatioProblem((problem.target - mean) / spread, (problem.features_q - mean) / spread)
+    """The same problem with columns of mean 0 and variance 1; constant ones stay as they are."""
+    mean, spread = problem.features_q.mean(axis=0), spreads(problem)
+    return pre.RatioProblem((problem.target - mean) / spread, (problem.features_q - mean) / spread, problem.log_base)
+
+
+def spreads(problem: pre.RatioProblem) -> np.ndarray:
+    """Standard deviations of the columns, 1 for constant ones."""
+    spread = problem.features_q.std(axis=0)
+    return np.where(spread > 0.0, spread, 1.0)
 
 
 def against_lbfgs(
@@ -242,14 +254,17 @@ def calibrations(problem: pre.RatioProblem) -> dict[str, Callable[[], tuple[np.n
     """Ways to ask empirical_calibration for the same weights; even base weights give it a better start."""
     import empirical_calibration as ec
 
-    call = partial(ec.calibrate, problem.features_q, problem.target[None, :], objective=ec.Objective.ENTROPY)
-    even = np.full(problem.n_q, 1.0 / problem.n_q)
-    return {
-        "as it is": call,
-        "autoscale": partial(call, autoscale=True),
-        "baseline_weights": partial(call, baseline_weights=even),
-        "baseline_weights, autoscale": partial(call, baseline_weights=even, autoscale=True),
-    }
+    call = partial(
+        ec.calibrate, problem.features_q, problem.target[None, :], objective=ec.Objective.ENTROPY,
+        l2_norm=problem.radius,
+    )  # fmt: skip
+    base = np.exp(problem.log_base)
+    ways = {"baseline_weights": partial(call, baseline_weights=base)}
+    if np.ptp(problem.log_base) == 0.0:  # even base weights need not be given
+        ways["as it is"] = call
+    if problem.radius == 0.0:  # scaled columns have another ball
+        ways |= {f"{name}, autoscale": partial(way, autoscale=True) for name, way in ways.items()}
+    return ways
 
 
 def against_calibration(n: int, k: int, aim: str) -> Iterator[Row]:
@@ -276,7 +291,7 @@ def against_calibration(n: int, k: int, aim: str) -> Iterator[Row]:
             warnings.simplefilter("ignore")
             ours, theirs = compare(lambda p=problem: solve(p), call, most=3)
         good = [one[2] for one in tried if not one[0]]
-        notes = f"called with {name}" if name != "as it is" else "called as it is"
+        notes = f"called {name}" if name.startswith("as it is") else f"called with {name}"
         notes += f", moments off by {off:.0e} standard deviations" if np.isfinite(off) else ""
         notes += ": every way to call it failed, this is the time until it gave up" if failed else ""
         notes += f"; {len(good)} of {len(tried)} ways to call it succeed" if good else ""
