@@ -1,0 +1,181 @@
+"""Estimators of a ratio from two samples: this package, densratio, adapt and scikit-learn, on ratios that are known."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+import pre_convex as pre
+from pre_convex.kernels import Kernel, median_length_scale
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two samples, log-likelihoods where there are any, and the known log ratio at the rows of x_q."""
+
+    kind: str
+    name: str
+    x_p: np.ndarray
+    x_q: np.ndarray
+    log_ratio: np.ndarray
+    log_lik_p: np.ndarray | None = None
+    log_lik_q: np.ndarray | None = None
+
+
+def linear_pair(n: int, d: int, seed: int = 0) -> Pair:
+    """Gaussians whose means differ by one standard deviation: log r is linear."""
+    rng, m = np.random.default_rng(seed), np.full(d, 1.0 / np.sqrt(d))
+    x_p, x_q = rng.normal(size=(n, d)) + m, rng.normal(size=(n, d))
+    return Pair("two Gaussians, linear log ratio", f"n = {n:,}, d = {d}", x_p, x_q, x_q @ m)
+
+
+def posterior_pair(n: int, d: int, seed: int = 0) -> Pair:
+    """The same priors, each with a Gaussian likelihood of variance 1: the posteriors' log ratio is linear as well."""
+    rng, m = np.random.default_rng(seed), np.full(d, 1.0 / np.sqrt(d))
+    x_p, x_q = rng.normal(size=(n, d)) + m, rng.normal(size=(n, d))
+    y_p, y_q = m, -0.5 * m
+    lik_p, lik_q = (-0.5 * np.square(x - y).sum(axis=1) for x, y in ((x_p, y_p), (x_q, y_q)))
+    name = f"n = {n:,}, d = {d}"
+    return Pair("two Gaussian posteriors, linear log ratio", name, x_p, x_q, x_q @ (m + y_p - y_q), lik_p, lik_q)
+
+
+def bumps_pair(n: int, d: int, seed: int = 0) -> Pair:
+    """Two narrow bumps of the first coordinate against one wide one: log r has two maxima."""
+    rng = np.random.default_rng(seed)
+    x_p, x_q = rng.normal(size=(n, d)), rng.normal(size=(n, d))
+    x_p[:, 0] = 0.6 * x_p[:, 0] + 1.2 * rng.choice([-1.0, 1.0], size=n)
+    x_q[:, 0] *= 1.5
+    x = x_q[:, 0]
+    log_p = np.logaddexp(-0.5 * np.square((x - 1.2) / 0.6), -0.5 * np.square((x + 1.2) / 0.6))
+    return Pair("two bumps against one", f"n = {n:,}, d = {d}", x_p, x_q, log_p + 0.5 * np.square(x / 1.5))
+
+
+def narrow_pair(n: int, d: int, seed: int = 0) -> Pair:
+    """A narrower Gaussian against a wider one: log r is quadratic."""
+    rng = np.random.default_rng(seed)
+    x_p, x_q = 0.6 * rng.normal(size=(n, d)), rng.normal(size=(n, d))
+    log_ratio = -0.5 * np.square(x_q).sum(axis=1) * (1.0 / 0.36 - 1.0)
+    return Pair("a narrower Gaussian, quadratic log ratio", f"n = {n:,}, d = {d}", x_p, x_q, log_ratio)
+
+
+PAIRS = {"linear": linear_pair, "posterior": posterior_pair, "bumps": bumps_pair, "narrow": narrow_pair}
+
+
+def pairs(quick: bool) -> Iterator[tuple[str, Pair]]:
+    """Every kind in several sizes."""
+    for kind, make in PAIRS.items():
+        for d in (1, 2) if kind == "bumps" else (1, 5):
+            for n in (200,) if quick else (500, 5_000):
+                yield kind, make(n, d)
+
+
+#: log ratio at the rows of x_q, up to a constant
+Estimate = Callable[[Pair], np.ndarray]
+
+
+def linear(pair: Pair) -> np.ndarray:
+    fit = pre.PosteriorRatio().fit(pair.x_p, pair.x_q, pair.log_lik_p, pair.log_lik_q)
+    return fit.log_ratio(pair.x_q)
+
+
+def quadratic(pair: Pair) -> np.ndarray:
+    fit = pre.PosteriorRatio(features="polynomial").fit(pair.x_p, pair.x_q, pair.log_lik_p, pair.log_lik_q)
+    return fit.log_ratio(pair.x_q)
+
+
+def kernel(pair: Pair) -> np.ndarray:
+    """The length scale is the median distance, the radius the quantile of the noise; nothing is cross-validated."""
+    fit = pre.PosteriorRatio(features=Kernel(landmarks=100), radius="auto")
+    return fit.fit(pair.x_p, pair.x_q, pair.log_lik_p, pair.log_lik_q).log_ratio(pair.x_q)
+
+
+def kernel_cv(pair: Pair) -> np.ndarray:
+    """The length scale and the radius by cross-validation."""
+    fit = pre.PosteriorRatio(features=Kernel(length_scale="cv", landmarks=100), radius="cv", one_se=False)
+    return fit.fit(pair.x_p, pair.x_q, pair.log_lik_p, pair.log_lik_q).log_ratio(pair.x_q)
+
+
+def densratio(method: str) -> Estimate:
+    def estimate(pair: Pair) -> np.ndarray:
+        from densratio import densratio as fit
+
+        np.random.seed(0)  # noqa: NPY002  it draws from the global generator
+        found = fit(pair.x_p, pair.x_q, method=method, verbose=False)
+        return np.log(np.asarray(found.compute_density_ratio(pair.x_q)).ravel())
+
+    return estimate
+
+
+def adapt(algorithm: str) -> Estimate:
+    """Bandwidths around the median distance for its own cross-validation; q is the source and p the target."""
+
+    def estimate(pair: Pair) -> np.ndarray:
+        from adapt.instance_based import KLIEP
+
+        scales = median_length_scale(pair.x_p) * np.array([0.25, 0.5, 1.0, 2.0, 4.0])
+        gammas = [float(0.5 / s**2) for s in scales]
+        fit = KLIEP(kernel="rbf", gamma=gammas, algo=algorithm, verbose=0, random_state=0)
+        return np.log(fit.fit_weights(pair.x_q, pair.x_p))
+
+    return estimate
+
+
+def logistic(C: float, kernel: bool = False) -> Estimate:
+    """Odds of p against q; likelihoods are sample weights, each side's summing to its number of rows."""
+
+    def estimate(pair: Pair) -> np.ndarray:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.linear_model import LogisticRegression
+
+        x = np.concatenate([pair.x_p, pair.x_q])
+        if kernel:
+            gamma = 0.5 / median_length_scale(x) ** 2
+            x = Nystroem(gamma=gamma, n_components=100, random_state=0).fit_transform(x)
+        sides = (pair.log_lik_p, len(pair.x_p)), (pair.log_lik_q, len(pair.x_q))
+        weights = np.concatenate([np.ones(n) if lik is None else n * normalised(lik) for lik, n in sides])
+        label = np.repeat([1.0, 0.0], [n for _, n in sides])
+        fit = LogisticRegression(C=C, max_iter=1_000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            fit.fit(x, label, sample_weight=weights)
+        return fit.decision_function(x[len(pair.x_p) :])
+
+    return estimate
+
+
+def normalised(log_lik: np.ndarray) -> np.ndarray:
+    w = np.exp(log_lik - log_lik.max())
+    return w / w.sum()
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A named estimate, the module it needs, and the kinds of pairs that it can state and is made for."""
+
+    name: str
+    module: str
+    fit: Estimate
+    kinds: tuple[str, ...]
+
+
+EVERY, FLAT, CURVED = tuple(PAIRS), ("linear", "bumps", "narrow"), ("bumps", "narrow")
+ESTIMATORS = (
+    Estimator("pre_convex, linear features", "pre_convex", linear, ("linear", "posterior")),
+    Estimator("pre_convex, polynomial features", "pre_convex", quadratic, ("narrow",)),
+    Estimator("pre_convex, kernel", "pre_convex", kernel, EVERY),
+    Estimator("pre_convex, kernel, all by cv", "pre_convex", kernel_cv, EVERY),
+    Estimator("densratio KLIEP", "densratio", densratio("KLIEP"), FLAT),
+    Estimator("densratio uLSIF", "densratio", densratio("uLSIF"), FLAT),
+    Estimator("densratio RuLSIF", "densratio", densratio("RuLSIF"), FLAT),
+    Estimator("adapt KLIEP (FW)", "adapt", adapt("FW"), FLAT),
+    Estimator("adapt KLIEP (original)", "adapt", adapt("original"), FLAT),
+    Estimator("logistic, no penalty", "sklearn", logistic(np.inf), ("linear", "posterior")),
+    Estimator("logistic, C = 1", "sklearn", logistic(1.0), ("linear", "posterior")),
+    Estimator("kernel logistic, C = 1", "sklearn", logistic(1.0, kernel=True), EVERY),
+)
+#: what times are divided by
+UNITS = {"linear": linear, "posterior": linear, "bumps": kernel, "narrow": kernel}

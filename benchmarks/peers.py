@@ -1,0 +1,385 @@
+"""The engine and the estimators beside other packages on the same problems, as ratios within one run: ``make peers``.
+
+Moment problems are the benchmark's sets and those each peer is best at; ratios of two samples have a known answer. A
+peer is called in every documented way that fits, each in a process of its own with a time limit, in turn with newton;
+the quickest way that does not fail counts, and if all fail the quickest. Other packages come with the dependency groups
+``peers`` and ``peers-adapt``; without them their rows say so.
+
+A failure is an exception, the time limit, numbers that are not finite, the peer's own word that it did not converge, a
+moment off by more than ``FAR`` standard deviations, and for a target outside the hull any claim of an answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import logging
+import math
+import multiprocessing
+import os
+import statistics
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from peer_ratios import ESTIMATORS, UNITS, Estimator, Pair, normalised, pairs
+from peer_solvers import (  # noqa: F401  contenders of pre-convex bench, by "peers:lbfgs" and so on
+    SOLVERS,
+    TOL,
+    Peer,
+    calibration,
+    ebal,
+    lbfgs,
+    logistic,
+    newton_ways,
+    trust_exact,
+)
+from scale import isotropic
+from storing import quote, store
+from threadpoolctl import threadpool_limits
+
+import pre_convex as pre
+from pre_convex.benchmark.case import Case, Truth
+from pre_convex.benchmark.contenders import Answer
+from pre_convex.benchmark.metrics import judge
+from pre_convex.benchmark.sets import DEFAULT_SETS, load_set
+from pre_convex.norms import get_norm
+
+#: a moment further off than this many standard deviations is a failure
+FAR = 1e-3
+#: seconds for one call, and for the repeats of one comparison
+LIMIT, BUDGET = 20.0, 1.0
+#: seconds for one fit of two samples; cross-validation takes its time
+PAIR_LIMIT = 150.0
+Row = dict[str, Any]
+COLUMNS = ("kind", "problem", "n", "k", "peer", "way", "failure", "time", "moment", "correlation", "gap", "note")
+
+
+# --- problems
+
+
+def own_ground(quick: bool) -> Iterator[tuple[Case, np.ndarray]]:
+    """Problems that peers are best at, with the log ratio that is known: many isotropic rows, and entropy balancing."""
+    for n, k in ((2_000, 5),) if quick else ((20_000, 5), (200_000, 10), (500_000, 20)):
+        b, F = isotropic(n, k)
+        delta = np.random.default_rng(0)
+        delta.normal(size=(n, k))  # the draws of the features come first
+        yield case_of(f"isotropic, n = {n:,}, k = {k}", b, F), F @ (delta.normal(size=k) / np.sqrt(k))
+    for n in (500,) if quick else (500, 2_000, 20_000):
+        for moments in ("means", "means and squares"):
+            yield att(n, moments)
+
+
+def att(n: int, moments: str) -> tuple[Case, np.ndarray]:
+    """Controls reweighted to the treated, as Kang and Schafer (2007) draw them; the log ratio is their propensity."""
+    rng = np.random.default_rng(n)
+    z = rng.normal(size=(n, 4))
+    logit = z @ np.array([-1.0, 0.5, -0.25, -0.1])
+    treated = rng.random(n) < 1.0 / (1.0 + np.exp(-logit))
+    F = z if moments == "means" else np.column_stack([z, np.square(z)])
+    case = case_of(f"ATT, {moments}, n = {n:,}", F[treated].mean(axis=0), F[~treated])
+    return case, logit[~treated]
+
+
+def case_of(name: str, b: np.ndarray, F: np.ndarray) -> Case:
+    """A case whose value is what newton proves at a sharp tolerance."""
+    problem = pre.RatioProblem(b, F)
+    return Case(name, problem, Truth.OPTIMAL, pre.solve(problem, tol=1e-10, check=False).dual_value)
+
+
+def moment_problems(names: list[str], quick: bool) -> Iterator[tuple[str, Case, np.ndarray | None]]:
+    for name in names:
+        if name == "own":
+            yield from (("peers' own ground", case, known) for case, known in own_ground(quick))
+            continue
+        for case in load_set(name).cases:
+            yield name, case, None if case.delta is None else case.problem.features_q @ case.delta
+
+
+# --- what an answer is worth
+
+
+def correlation(found: np.ndarray, known: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted correlation over rows where both are finite; nan where one is constant."""
+    seen = np.isfinite(found) & np.isfinite(known) & (weights > 0.0)
+    if not seen.any():
+        return math.nan
+    w = weights[seen] / weights[seen].sum()
+    x, y = found[seen] - w @ found[seen], known[seen] - w @ known[seen]
+    x, y = (v / (np.abs(v).max() or 1.0) for v in (x, y))
+    size = math.sqrt(float(w @ x**2)) * math.sqrt(float(w @ y**2))
+    return float(w @ (x * y)) / size if size > 0.0 else math.nan
+
+
+def moment_error(problem: pre.RatioProblem, weights: np.ndarray) -> float:
+    """Largest distance of a moment from what the radius allows, in standard deviations under the base weights."""
+    base, F = np.exp(problem.log_base), problem.features_q
+    mean = base @ F
+    spread = np.sqrt(base @ np.square(F - mean))
+    spread = np.where(spread > 0.0, spread, np.maximum(np.abs(mean), 1.0))
+    r = problem.target - (weights / weights.sum()) @ F
+    if problem.radius:
+        r = r - get_norm(problem.norm).project(r, problem.radius)
+    return float(np.max(np.abs(r) / spread))
+
+
+def judged(case: Case, known: np.ndarray | None, answer: Answer) -> Row:
+    """Moment error, correlation, proven gap and failure of an answer to a moment problem."""
+    problem = case.problem
+    finite = answer.delta is not None and bool(np.all(np.isfinite(answer.delta)))
+    if case.truth is Truth.INFEASIBLE:
+        return {"failure": "claims an answer where there is none" if answer.claim == "optimal" else ""}
+    if not finite:
+        return {"failure": answer.claim if answer.claim != "optimal" else "numbers that are not finite"}
+    weights = np.exp(problem.log_mu(answer.delta)) if answer.mu is None else answer.mu
+    row: Row = {"moment": moment_error(problem, weights), "gap": judge(case, answer, TOL)[1]["gap"]}
+    if known is not None:
+        row["correlation"] = correlation(problem.features_q @ answer.delta, known, np.exp(problem.log_base))
+    if answer.claim != "optimal" and not (case.truth is Truth.BOUNDARY and answer.claim == "boundary"):
+        row["failure"] = answer.claim
+    elif not row["moment"] <= FAR:
+        row["failure"] = "moments far off"
+    else:
+        row["failure"] = ""
+    return row
+
+
+# --- processes and times
+
+
+def in_child(work: Callable[[], Row], limit: float) -> Row:
+    """What a forked process finds; an exception, a signal or the time limit is a failure and nothing more."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+
+    def visit() -> None:
+        quiet = open(os.devnull, "w")  # noqa: SIM115  until the process ends
+        os.dup2(quiet.fileno(), 1)
+        os.dup2(quiet.fileno(), 2)
+        threadpool_limits(1)  # one thread for everybody, as in the solver benchmark
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
+                warnings.simplefilter("ignore")
+                found = work()
+        except MemoryError:
+            found = {"failure": "MemoryError"}
+        except Exception as error:
+            words = (str(error).strip() or "no message").splitlines()[0]
+            found = {"failure": type(error).__name__, "note": words[:160]}
+        theirs.send(found)
+
+    process = context.Process(target=visit, daemon=True)
+    process.start()
+    theirs.close()
+    found: Row | None = None
+    if ours.poll(limit):
+        with contextlib.suppress(EOFError):
+            found = ours.recv()
+    else:
+        process.kill()
+        found = {"failure": "time limit"}
+    process.join()
+    return {"failure": f"the process ended with {process.exitcode}"} if found is None else found
+
+
+def taken(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds, by the answer's own clock where it has one, and what was returned."""
+    start = time.perf_counter()
+    found = call()
+    seconds = time.perf_counter() - start
+    return (found.solve_time or seconds if isinstance(found, Answer) else seconds), found
+
+
+def in_turn(call: Callable[[], Any], unit: Callable[[], Any], first: float, budget: float) -> float:
+    """Median time of a call over that of its unit, in turn; a call that takes the budget is timed once."""
+    taken(unit)
+    if first > budget:
+        return first / statistics.median(taken(unit)[0] for _ in range(3))
+    repeats = max(3, min(7, int(budget / max(first, 1e-3))))
+    both = [(taken(call)[0], taken(unit)[0]) for _ in range(repeats)]
+    return statistics.median(a for a, _ in both) / statistics.median(b for _, b in both)
+
+
+def solve_once(case: Case, known: np.ndarray | None, peer: Peer, way: str, budget: float) -> Row:
+    """One way to call a peer on a case, in the process that may end."""
+    call, unit = peer.ways(case.problem)[way], newton_ways(case.problem)[""]
+    taken(unit)  # imports
+    first, answer = taken(call)
+    row = judged(case, known, answer)
+    return row | {"time": in_turn(call, unit, first, budget)}
+
+
+def estimate_once(pair: Pair, kind: str, estimator: Estimator, budget: float) -> Row:
+    """One estimator on two samples."""
+    import_module(estimator.module)
+    unit = partial(UNITS[kind], pair)
+    taken(unit)
+    first, log_ratio = taken(partial(estimator.fit, pair))
+    n = len(pair.x_q)
+    base = np.full(n, 1.0 / n) if pair.log_lik_q is None else normalised(pair.log_lik_q)
+    w = None if pair.log_lik_p is None else normalised(pair.log_lik_p)
+    b = np.average(pair.x_p, axis=0, weights=w)
+    zero = np.mean(log_ratio == -np.inf)
+    row: Row = {"failure": "", "note": f"ratio 0 at {zero:.1%} of the rows" if zero else ""}
+    if np.any(np.isnan(log_ratio) | (log_ratio == np.inf)):
+        row["failure"] = "numbers that are not finite"
+    else:
+        weights = base * np.exp(log_ratio - log_ratio.max())
+        row["moment"] = moment_error(pre.RatioProblem(b, pair.x_q, pair.log_lik_q), weights)
+        row["correlation"] = correlation(log_ratio, pair.log_ratio, base)
+        if math.isnan(row["correlation"]):
+            row["note"] = "finds no difference: a constant ratio"
+            row["correlation"] = 0.0
+    return row | {"time": in_turn(partial(estimator.fit, pair), unit, first, budget)}
+
+
+# --- the run
+
+
+def solver_rows(peers: list[Peer], names: list[str], quick: bool) -> Iterator[Row]:
+    for kind, case, known in moment_problems(names, quick):
+        for peer in peers:
+            facts = {"kind": kind, "problem": case.name, "n": case.problem.n_q, "k": case.problem.k, "peer": peer.name}
+            if find_spec(peer.module) is None:
+                yield facts | {"failure": "not installed"}
+                continue
+            ways = peer.ways(case.problem)
+            if not ways:
+                yield facts | {"failure": "cannot state it"}
+                continue
+            tried = []
+            for way in ways:
+                work = partial(solve_once, case, known, peer, way, 0.1 if quick else BUDGET)
+                tried.append({"way": way} | in_child(work, LIMIT + 4.0 * BUDGET))
+            best = min(tried, key=lambda row: (bool(row["failure"]), row.get("time", math.inf)))
+            yield facts | best
+
+
+def pair_rows(estimators: list[Estimator], quick: bool) -> Iterator[Row]:
+    for kind, pair in pairs(quick):
+        for one in estimators:
+            if kind not in one.kinds:
+                continue
+            n, d = pair.x_q.shape
+            facts = {"kind": pair.kind, "problem": pair.name, "n": n, "k": d, "peer": one.name}
+            if find_spec(one.module) is None:
+                yield facts | {"failure": "not installed"}
+                continue
+            work = partial(estimate_once, pair, kind, one, 0.1 if quick else BUDGET)
+            yield facts | in_child(work, PAIR_LIMIT)
+
+
+#: no run of the peer, so neither a problem nor a failure
+ABSENT = ("not installed", "cannot state it")
+
+
+def summary(rows: list[Row]) -> list[dict[str, str]]:
+    """A line for every kind of problem and peer; times of the answers that did not fail, the worst of all others."""
+    lines = []
+    for kind, peer in dict.fromkeys((row["kind"], row["peer"]) for row in rows):
+        own = [row for row in rows if (row["kind"], row["peer"]) == (kind, peer)]
+        run = [row for row in own if row["failure"] not in ABSENT]
+        failed = Counter(row["failure"] for row in run if row["failure"])
+        notes = [f"{words} ({count})" for words, count in failed.most_common(3)]
+        notes += [f"{words}: {count}" for words in ABSENT if (count := sum(r["failure"] == words for r in own))]
+        notes += sorted({row["note"] for row in run if row.get("note")})[:2]
+        times = [row["time"] for row in run if not row["failure"] and known(row, "time")]
+        lines.append({
+            "problems": kind, "peer": peer, "run": str(len(run)), "failures": str(sum(failed.values())) if run else "",
+            "time / newton": shown(statistics.median(times) if times else None),
+            "moment error": shown(worst(run, "moment", max), "e"),
+            "correlation": shown(worst(run, "correlation", min), "c"),
+            "gap": shown(worst(run, "gap", max), "e"),
+            "note": "; ".join(notes),
+        })  # fmt: skip
+    return lines
+
+
+def summaries(rows: list[Row]) -> dict[str, list[dict[str, str]]]:
+    """The two tables by their marks: moment problems, and ratios of two samples, which have no gap."""
+    names = {one.name for one in ESTIMATORS}
+    ratios = summary([row for row in rows if row["peer"] in names])
+    return {
+        "peers": summary([row for row in rows if row["peer"] not in names]),
+        "peer-ratios": [{name: cell for name, cell in line.items() if name != "gap"} for line in ratios],
+    }
+
+
+def known(row: Row, name: str) -> bool:
+    value = row.get(name, "")
+    return value != "" and not math.isnan(value)
+
+
+def worst(rows: list[Row], name: str, pick: Callable[..., float]) -> float | None:
+    return pick((row[name] for row in rows if known(row, name)), default=None)
+
+
+def shown(value: float | None, kind: str = "t") -> str:
+    if value is None:
+        return ""
+    if kind == "e":
+        return f"{value:.0e}"
+    if kind == "c":
+        return f"{value:.4f}" if value > 0.99 else f"{value:.2f}"
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def markdown(lines: list[dict[str, str]]) -> list[str]:
+    head = list(lines[0])
+    cells = [[line[c].replace("|", "/") for c in head] for line in lines]
+    return ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *cells)]
+
+
+def show(row: Row) -> None:
+    cells = [f"{shown(row.get('time')):>6}"]
+    cells += [
+        f"{shown(row.get(name), kind):>7}" for name, kind in (("moment", "e"), ("correlation", "c"), ("gap", "e"))
+    ]
+    words = "; ".join(filter(None, (row["failure"], row.get("note", ""), row.get("way", ""))))
+    print(f"{row['kind'] + ': ' + row['problem']:56} {row['peer']:32} {' '.join(cells)}  {words}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", nargs="+", choices=[*DEFAULT_SETS, "smoke", "own", "pairs"], dest="sets", default=[])
+    parser.add_argument("--peer", nargs="+", metavar="WORD", default=[], help="those with one of these in their names")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    parser.add_argument("--store", action="store_true", help="write the results file and the tables that quote it")
+    arguments = parser.parse_args()
+    if arguments.store and (arguments.quick or arguments.sets or arguments.peer):
+        parser.error("--store is for all rows at full size")
+    logging.getLogger("absl").setLevel(logging.ERROR)
+    for module in ("pandas", "sklearn.linear_model", "scipy.optimize", "empirical_calibration", "ebal", "densratio"):
+        if find_spec(module.split(".")[0]):  # so that the processes need not load them one by one
+            import_module(module)
+    sets = arguments.sets or (["smoke", "own", "pairs"] if arguments.quick else [*DEFAULT_SETS, "own", "pairs"])
+    chosen = [[p for p in group if not arguments.peer or any(word in p.name for word in arguments.peer)]
+              for group in (SOLVERS, ESTIMATORS)]  # fmt: skip
+    rows: list[Row] = []
+    found = [solver_rows(chosen[0], [name for name in sets if name != "pairs"], arguments.quick)]
+    found += [pair_rows(chosen[1], arguments.quick)] if "pairs" in sets else []
+    for part in found:
+        for row in part:
+            rows.append({name: row.get(name, "") for name in COLUMNS})
+            show(row)
+    tables = summaries(rows)
+    for lines in tables.values():
+        print("\n".join(["", *markdown(lines)]) if lines else "")
+    if arguments.store:
+        packages = ["pre_convex", "numpy", "scipy", "scikit-learn"]
+        packages += [name for name in ("empirical_calibration", "ebal", "densratio", "adapt") if find_spec(name)]
+        path = store("peers", rows, tuple(packages))
+        for mark, lines in tables.items():
+            quote("benchmarks/README.md", mark, markdown(lines))
+        print(f"written: {path.name} and the tables that quote it")
+
+
+if __name__ == "__main__":
+    main()
