@@ -290,12 +290,13 @@ def summary(rows: list[Row]) -> list[dict[str, str]]:
         notes = [f"{words} ({count})" for words, count in failed.most_common(3)]
         notes += [f"{words}: {count}" for words in ABSENT if (count := sum(r["failure"] == words for r in own))]
         notes += sorted({row["note"] for row in run if row.get("note")})[:2]
-        times = [row["time"] for row in run if not row["failure"] and known(row, "time")]
+        good = [row for row in run if not row["failure"]]
         lines.append({
             "problems": kind, "peer": peer, "run": str(len(run)), "failures": str(sum(failed.values())) if run else "",
-            "time / newton": shown(statistics.median(times) if times else None),
+            "time / newton": shown(middle(good, "time")),
             "moment error": shown(worst(run, "moment", max), "e"),
-            "correlation": shown(worst(run, "correlation", min), "c"),
+            "correlation, median": shown(middle(run, "correlation"), "c"),
+            "worst": shown(worst(run, "correlation", min), "c"),
             "gap": shown(worst(run, "gap", max), "e"),
             "note": "; ".join(notes),
         })  # fmt: skip
@@ -306,10 +307,9 @@ def summaries(rows: list[Row]) -> dict[str, list[dict[str, str]]]:
     """The two tables by their marks: moment problems, and ratios of two samples, which have no gap."""
     names = {one.name for one in ESTIMATORS}
     ratios = summary([row for row in rows if row["peer"] in names])
-    return {
-        "peers": summary([row for row in rows if row["peer"] not in names]),
-        "peer-ratios": [{name: cell for name, cell in line.items() if name != "gap"} for line in ratios],
-    }
+    for line in ratios:
+        del line["gap"]
+    return {"peers": summary([row for row in rows if row["peer"] not in names]), "peer-ratios": ratios}
 
 
 def known(row: Row, name: str) -> bool:
@@ -319,6 +319,11 @@ def known(row: Row, name: str) -> bool:
 
 def worst(rows: list[Row], name: str, pick: Callable[..., float]) -> float | None:
     return pick((row[name] for row in rows if known(row, name)), default=None)
+
+
+def middle(rows: list[Row], name: str) -> float | None:
+    values = [row[name] for row in rows if known(row, name)]
+    return statistics.median(values) if values else None
 
 
 def shown(value: float | None, kind: str = "t") -> str:
