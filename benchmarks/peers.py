@@ -202,7 +202,7 @@ def in_turn(call: Callable[[], Any], unit: Callable[[], Any], first: float, budg
     taken(unit)
     if first > budget:
         return first / statistics.median(taken(unit)[0] for _ in range(3))
-    repeats = max(3, min(7, int(budget / max(first, 1e-3))))
+    repeats = max(3, min(25, int(budget / max(first, 1e-3))))
     both = [(taken(call)[0], taken(unit)[0]) for _ in range(repeats)]
     return statistics.median(a for a, _ in both) / statistics.median(b for _, b in both)
 
