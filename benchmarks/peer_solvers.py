@@ -276,7 +276,11 @@ def calibration(problem: pre.RatioProblem, formulation: str, tol: float) -> Answ
 
 
 def ebal(problem: pre.RatioProblem, formulation: str, tol: float) -> Answer:
-    return contend(ebal_ways, "base_weight, PCA=False, columns standardised", problem)
+    """The only one whose tolerance is one of moments and can be set."""
+    if problem.radius:
+        return Answer("cannot state the problem")
+    call = partial(fit_ebal, problem, True, np.exp(problem.log_base), PCA=False, constraint_tolerance=tol)
+    return read_later(problem, call)()
 
 
 def logistic(problem: pre.RatioProblem, formulation: str, tol: float) -> Answer:
