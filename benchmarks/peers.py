@@ -55,7 +55,7 @@ from pre_convex.norms import get_norm
 #: a moment further off than this many standard deviations is a failure
 FAR = 1e-3
 #: seconds for one call, and for the repeats of one comparison
-LIMIT, BUDGET = 20.0, 1.0
+LIMIT, BUDGET = 20.0, 0.4
 #: seconds for one fit of two samples; cross-validation takes its time
 PAIR_LIMIT = 150.0
 Row = dict[str, Any]

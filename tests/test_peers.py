@@ -1,5 +1,6 @@
 """The comparison with other packages: what it counts as a failure, and that it runs with SciPy and scikit-learn."""
 
+import csv
 import os
 import signal
 import subprocess
@@ -113,6 +114,17 @@ def test_the_correlation_counts_rows_by_their_weight(peers):
     assert peers.correlation(x, y, np.full(4, 0.25)) < 0.0
     assert peers.correlation(x, y, np.array([1.0, 1.0, 1.0, 0.0])) == pytest.approx(1.0)
     assert np.isnan(peers.correlation(x, np.ones(4), np.full(4, 0.25)))
+
+
+def test_quoted_tables_are_the_stored_ones(peers):
+    with (ROOT / "benchmarks" / "results" / "peers.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        for name in ("time", "moment", "correlation", "gap"):
+            row[name] = float(row[name]) if row[name] else ""
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    for mark, lines in peers.summaries(rows).items():
+        assert "\n".join([f"<!-- {mark} -->", *peers.markdown(lines), f"<!-- /{mark} -->"]) in text
 
 
 def test_the_comparison_has_a_command_that_runs():
