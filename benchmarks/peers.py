@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import itertools
 import logging
 import math
 import multiprocessing
@@ -56,6 +57,8 @@ from pre_convex.norms import get_norm
 FAR = 1e-3
 #: seconds for one call, and for the repeats of one comparison
 LIMIT, BUDGET = 20.0, 0.4
+#: seconds for what is not the peer's: the engine, imports, repeats
+SPARE = 120.0
 #: seconds for one fit of two samples; cross-validation takes its time
 PAIR_LIMIT = 150.0
 Row = dict[str, Any]
@@ -123,7 +126,8 @@ def moment_error(problem: pre.RatioProblem, weights: np.ndarray) -> float:
     base, F = np.exp(problem.log_base), problem.features_q
     mean = base @ F
     spread = np.sqrt(base @ np.square(F - mean))
-    spread = np.where(spread > 0.0, spread, np.maximum(np.abs(mean), 1.0))
+    size = np.abs(F).max(axis=0)
+    spread = np.where(spread > 1e-12 * size, spread, np.where(size > 0.0, size, 1.0))  # a constant has no spread
     r = problem.target - (weights / weights.sum()) @ F
     if problem.radius:
         r = r - get_norm(problem.norm).project(r, problem.radius)
@@ -154,8 +158,11 @@ def judged(case: Case, known: np.ndarray | None, answer: Answer) -> Row:
 # --- processes and times
 
 
-def in_child(work: Callable[[], Row], limit: float) -> Row:
-    """What a forked process finds; an exception, a signal or the time limit is a failure and nothing more."""
+def in_child(work: Callable[[], Iterator[Row]], limit: float) -> Row:
+    """What a forked process finds; an exception, a signal or the time limit is a failure and nothing more.
+
+    The work yields first when all is ready, then, within the limit, what it found, and then what it adds to that.
+    """
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
 
@@ -167,26 +174,26 @@ def in_child(work: Callable[[], Row], limit: float) -> Row:
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
                 warnings.simplefilter("ignore")
-                found = work()
-        except MemoryError:
-            found = {"failure": "MemoryError"}
+                for found in work():
+                    theirs.send(found)
         except Exception as error:
             words = (str(error).strip() or "no message").splitlines()[0]
-            found = {"failure": type(error).__name__, "note": words[:160]}
-        theirs.send(found)
+            theirs.send({"failure": type(error).__name__, "note": words[:160]})
 
     process = context.Process(target=visit, daemon=True)
     process.start()
     theirs.close()
-    found: Row | None = None
-    if ours.poll(limit):
-        with contextlib.suppress(EOFError):
-            found = ours.recv()
-    else:
-        process.kill()
-        found = {"failure": "time limit"}
+    found: Row = {}
+    with contextlib.suppress(EOFError):
+        for step in itertools.count():
+            if not ours.poll(limit if step == 1 else SPARE):
+                process.kill()
+                found = {"failure": "time limit"} | found
+                break
+            found |= ours.recv()
     process.join()
-    return {"failure": f"the process ended with {process.exitcode}"} if found is None else found
+    ended = {"failure": f"the process ended with {process.exitcode}"}
+    return found if "failure" in found else ended
 
 
 def taken(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -199,35 +206,37 @@ def taken(call: Callable[[], Any]) -> tuple[float, Any]:
 
 def in_turn(call: Callable[[], Any], unit: Callable[[], Any], first: float, budget: float) -> float:
     """Median time of a call over that of its unit, in turn; a call that takes the budget is timed once."""
-    taken(unit)
-    if first > budget:
-        return first / statistics.median(taken(unit)[0] for _ in range(3))
-    repeats = max(3, min(25, int(budget / max(first, 1e-3))))
+    ours = [taken(unit)[0]]
+    if max(first, ours[0]) > budget:
+        return first / statistics.median(ours + [taken(unit)[0] for _ in range(2)])
+    repeats = max(3, min(25, int(budget / max(first, ours[0], 1e-3))))
     both = [(taken(call)[0], taken(unit)[0]) for _ in range(repeats)]
     return statistics.median(a for a, _ in both) / statistics.median(b for _, b in both)
 
 
-def solve_once(case: Case, known: np.ndarray | None, peer: Peer, way: str, budget: float) -> Row:
+def solve_once(case: Case, known: np.ndarray | None, peer: Peer, way: str, budget: float) -> Iterator[Row]:
     """One way to call a peer on a case, in the process that may end."""
     call, unit = peer.ways(case.problem)[way], newton_ways(case.problem)[""]
-    taken(unit)  # imports
+    about, _ = taken(unit)
+    yield {}
     first, answer = taken(call)
-    row = judged(case, known, answer)
-    return row | {"time": in_turn(call, unit, first, budget)}
+    yield judged(case, known, answer) | {"time": first / about}
+    yield {"time": in_turn(call, unit, first, budget)}
 
 
-def estimate_once(pair: Pair, kind: str, estimator: Estimator, budget: float) -> Row:
+def estimate_once(pair: Pair, kind: str, estimator: Estimator, budget: float) -> Iterator[Row]:
     """One estimator on two samples."""
     import_module(estimator.module)
     unit = partial(UNITS[kind], pair)
-    taken(unit)
+    about, _ = taken(unit)
+    yield {}
     first, log_ratio = taken(partial(estimator.fit, pair))
     n = len(pair.x_q)
     base = np.full(n, 1.0 / n) if pair.log_lik_q is None else normalised(pair.log_lik_q)
     w = None if pair.log_lik_p is None else normalised(pair.log_lik_p)
     b = np.average(pair.x_p, axis=0, weights=w)
     zero = np.mean(log_ratio == -np.inf)
-    row: Row = {"failure": "", "note": f"ratio 0 at {zero:.1%} of the rows" if zero else ""}
+    row: Row = {"failure": "", "time": first / about, "note": f"ratio 0 at {zero:.1%} of the rows" if zero else ""}
     if np.any(np.isnan(log_ratio) | (log_ratio == np.inf)):
         row["failure"] = "numbers that are not finite"
     else:
@@ -237,7 +246,8 @@ def estimate_once(pair: Pair, kind: str, estimator: Estimator, budget: float) ->
         if math.isnan(row["correlation"]):
             row["note"] = "finds no difference: a constant ratio"
             row["correlation"] = 0.0
-    return row | {"time": in_turn(partial(estimator.fit, pair), unit, first, budget)}
+    yield row
+    yield {"time": in_turn(partial(estimator.fit, pair), unit, first, budget)}
 
 
 # --- the run
@@ -257,7 +267,7 @@ def solver_rows(peers: list[Peer], names: list[str], quick: bool) -> Iterator[Ro
             tried = []
             for way in list(ways)[: 2 if quick else None]:
                 work = partial(solve_once, case, known, peer, way, 0.1 if quick else BUDGET)
-                tried.append({"way": way} | in_child(work, LIMIT + 4.0 * BUDGET))
+                tried.append({"way": way} | in_child(work, LIMIT))
             best = min(tried, key=lambda row: (bool(row["failure"]), row.get("time", math.inf)))
             yield facts | best
 
