@@ -30,7 +30,7 @@ def linear_pair(n: int, d: int, seed: int = 0) -> Pair:
     """Gaussians whose means differ by one standard deviation: log r is linear."""
     rng, m = np.random.default_rng(seed), np.full(d, 1.0 / np.sqrt(d))
     x_p, x_q = rng.normal(size=(n, d)) + m, rng.normal(size=(n, d))
-    return Pair("two Gaussians, linear log ratio", f"n = {n:,}, d = {d}", x_p, x_q, x_q @ m)
+    return Pair("two Gaussians, linear log ratio", f"n = {n:,}, d = {d}, draw {seed}", x_p, x_q, x_q @ m)
 
 
 def posterior_pair(n: int, d: int, seed: int = 0) -> Pair:
@@ -39,7 +39,7 @@ def posterior_pair(n: int, d: int, seed: int = 0) -> Pair:
     x_p, x_q = rng.normal(size=(n, d)) + m, rng.normal(size=(n, d))
     y_p, y_q = m, -0.5 * m
     lik_p, lik_q = (-0.5 * np.square(x - y).sum(axis=1) for x, y in ((x_p, y_p), (x_q, y_q)))
-    name = f"n = {n:,}, d = {d}"
+    name = f"n = {n:,}, d = {d}, draw {seed}"
     return Pair("two Gaussian posteriors, linear log ratio", name, x_p, x_q, x_q @ (m + y_p - y_q), lik_p, lik_q)
 
 
@@ -51,7 +51,7 @@ def bumps_pair(n: int, d: int, seed: int = 0) -> Pair:
     x_q[:, 0] *= 1.5
     x = x_q[:, 0]
     log_p = np.logaddexp(-0.5 * np.square((x - 1.2) / 0.6), -0.5 * np.square((x + 1.2) / 0.6))
-    return Pair("two bumps against one", f"n = {n:,}, d = {d}", x_p, x_q, log_p + 0.5 * np.square(x / 1.5))
+    return Pair("two bumps against one", f"n = {n:,}, d = {d}, draw {seed}", x_p, x_q, log_p + 0.5 * np.square(x / 1.5))
 
 
 def narrow_pair(n: int, d: int, seed: int = 0) -> Pair:
@@ -59,7 +59,7 @@ def narrow_pair(n: int, d: int, seed: int = 0) -> Pair:
     rng = np.random.default_rng(seed)
     x_p, x_q = 0.6 * rng.normal(size=(n, d)), rng.normal(size=(n, d))
     log_ratio = -0.5 * np.square(x_q).sum(axis=1) * (1.0 / 0.36 - 1.0)
-    return Pair("a narrower Gaussian, quadratic log ratio", f"n = {n:,}, d = {d}", x_p, x_q, log_ratio)
+    return Pair("a narrower Gaussian, quadratic log ratio", f"n = {n:,}, d = {d}, draw {seed}", x_p, x_q, log_ratio)
 
 
 PAIRS = {"linear": linear_pair, "posterior": posterior_pair, "bumps": bumps_pair, "narrow": narrow_pair}
@@ -185,10 +185,10 @@ ESTIMATORS = (
     Estimator("pre_convex, quadratic features", "pre_convex", quadratic, ("narrow",)),
     Estimator("pre_convex, quadratic and kernel, cv", "pre_convex", quadratic_and_kernel, EVERY),
     Estimator("pre_convex, kernel, radius auto", "pre_convex", kernel, EVERY),
-    Estimator("pre_convex, kernel, all by cv", "pre_convex", kernel_cv, EVERY),
+    Estimator("pre_convex, kernel, all by cv", "pre_convex", kernel_cv, CURVED),
     Estimator("densratio KLIEP", "densratio", densratio("KLIEP"), FLAT),
     Estimator("densratio uLSIF", "densratio", densratio("uLSIF"), FLAT),
-    Estimator("densratio RuLSIF", "densratio", densratio("RuLSIF"), FLAT),
+    Estimator("densratio RuLSIF", "densratio", densratio("RuLSIF"), CURVED),
     Estimator("adapt KLIEP (FW)", "adapt", adapt("FW"), FLAT),
     Estimator("adapt KLIEP (original)", "adapt", adapt("original"), FLAT),
     Estimator("logistic, no penalty", "sklearn", logistic(np.inf), ("linear", "posterior")),

@@ -136,9 +136,8 @@ def test_the_correlation_counts_rows_by_their_weight(peers):
 
 def test_quoted_tables_are_the_stored_ones(peers):
     path = ROOT / "benchmarks" / "results" / "peers.csv"
-    rows = (
-        list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
-    )  # then nothing may be quoted
+    stored = path.read_text(encoding="utf-8").splitlines() if path.exists() else []  # then nothing may be quoted
+    rows = list(csv.DictReader(stored))
     for row in rows:
         for name in ("time", "moment", "correlation", "gap"):
             row[name] = float(row[name]) if row[name] else ""
