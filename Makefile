@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test setup lint format bench bench-scale peers costs coverage experiments clean
+.PHONY: demo test setup lint format bench bench-scale solvers peers costs coverage experiments clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -35,6 +35,9 @@ peers: setup
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group peers
 	-$(BIN)/python -m pip install --quiet --constraint constraints.txt --group peers-adapt
 	$(BIN)/python benchmarks/peers.py $(ARGS)
+
+solvers: setup
+	$(BIN)/python benchmarks/solvers.py $(ARGS)
 
 costs: setup
 	$(BIN)/python benchmarks/costs.py $(ARGS)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from storing import ROOT, quote
 
 from pre_convex.benchmark import Run, read_run, run
-from pre_convex.benchmark.page import Picture, Section, Table, as_markdown
+from pre_convex.benchmark.page import Part, Picture, Section, Table, as_markdown
 from pre_convex.benchmark.report import report_sections
 from pre_convex.benchmark.summary import false_claims, groups, sections, successes, tols
 from pre_convex.benchmark.timing import mean_times
@@ -54,11 +53,7 @@ def tables(found: Run) -> dict[str, list[str]]:
         "growth": lines(at_one_tolerance(one("Time against size", "Growth"))),
         "versus": lines(*versus),
         "stops": lines(*of["Where each stops being right"]),
-        "measured": [
-            line
-            for part in parts["How it was measured"]
-            for line in (lines(part) if isinstance(part, Table) else [f"{part}", ""])
-        ],
+        "measured": lines(*parts["How it was measured"]),
     }
 
 
@@ -66,17 +61,12 @@ def at_one_tolerance(table: Table) -> Table:
     """The rows of one tolerance, without the column that says so."""
     at = table.columns.index("tolerance")
     rows = tuple(row[:at] + row[at + 1 :] for row in table.rows if row[at] == TOL)
-    return replace(
-        table,
-        caption=f"{table.caption}, tolerance {TOL}",
-        columns=table.columns[:at] + table.columns[at + 1 :],
-        rows=rows,
-        strong=frozenset(),
-    )
+    columns = table.columns[:at] + table.columns[at + 1 :]
+    return Table(f"{table.caption}, tolerance {TOL}", columns, rows, table.words)
 
 
-def lines(*found: Table) -> list[str]:
-    """Tables as Markdown."""
+def lines(*found: Part) -> list[str]:
+    """Parts of the report as Markdown."""
     text = as_markdown("", [Section("", found)])
     return text.split("##", 1)[1].strip().splitlines()
 
