@@ -68,6 +68,8 @@ def null_directions(H: Array) -> Array:
     >>> abs(null_directions(np.diag([1e-12, 0.0, 1e12])).ravel())
     array([0., 1., 0.])
     """
+    if well_conditioned(H):  # a hundredth of the cost of its eigenvectors
+        return np.zeros((len(H), 0))
     C, s = _unit_diagonal(H)
     values, vectors = eigh(C)
     null = vectors[:, values <= RANK_TOLERANCE * len(C) * max(float(values[-1]), 1.0)]

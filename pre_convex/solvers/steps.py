@@ -152,9 +152,12 @@ class Faceted(_FromZero):
             face = self.norm.face(-q - H @ x + scale * x, scale, self.radius)
             assert face is not None  # both norms have faces
             B, c = face
-            if not c.size:
+            sparse = self.norm.order == np.inf
+            if not c.size or (sparse and c.size > self.problem.n_q):  # more columns than rows can tell apart
                 return None
-            z = solve_psd(B.T @ H @ B, -(B.T @ q) - self.radius * c)
+            chosen = B.argmax(axis=0)  # the only one in each column, where δ is sparse
+            inner = H[np.ix_(chosen, chosen)] if sparse else B.T @ H @ B
+            z = solve_psd(inner, -(B.T @ q) - self.radius * c)
             x = B @ z
             if self.norm.on_face(z, -q - H @ x, face, self.radius):
                 return x
