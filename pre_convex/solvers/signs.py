@@ -17,8 +17,8 @@ from ..linear import solve_psd
 
 __all__ = ["by_signs"]
 
-#: how closely signs and residuals have to agree, relative to R
-AGREE = 1e-11
+#: how closely signs and residuals have to agree, relative to R, beside the round-off of the residuals
+AGREE, ROUND_OFF = 1e-11, 16.0 * float(np.finfo(float).eps)
 #: how much of a residual a face may leave before it counts as one without curvature
 FLAT = 1e-9
 
@@ -26,15 +26,16 @@ FLAT = 1e-9
 def by_signs(start: Array, q: Array, H: Array, R: float) -> Array | None:
     """The minimiser, searched from ``start``; ``None`` where round-off keeps signs and residuals from agreeing."""
     x = np.array(start)
-    signs = np.sign(x)
+    signs, sizes = np.sign(x), np.abs(H)
     for _ in range(20 + 6 * x.size):
         r = -q - H @ x
+        close = AGREE * R + ROUND_OFF * (np.abs(q) + sizes @ np.abs(x))
         carries = signs != 0.0
         off = np.where(carries, r - R * signs, 0.0)
-        if np.abs(off).max(initial=0.0) <= AGREE * R:
-            excess = np.where(carries, 0.0, np.abs(r) - R)
+        if np.all(np.abs(off) <= close):
+            excess = np.where(carries, 0.0, np.abs(r) - R - close)
             worst = int(np.argmax(excess))
-            if excess[worst] <= AGREE * R:
+            if excess[worst] <= 0.0:
                 return x
             signs[worst] = np.sign(r[worst])
             off[worst] = r[worst] - R * signs[worst]
