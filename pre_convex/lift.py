@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cached_property, partial
 from operator import add
 
 import numpy as np
 
 from .entropy import Array, exp, tilting_cost
-from .linear import least_squares, solve_psd, without_noise
+from .linear import inverse_psd, least_squares, solve_psd, without_noise
 from .passes import WIDE, Rows, Summary, support, tilt
 
 __all__ = ["Lift", "LiftByPasses", "lift_at"]
@@ -61,7 +62,12 @@ class Lift:
         return np.asarray(self.features @ v - self.mean @ v)
 
     def _by_scatter(self, u: Array) -> Array:
-        return solve_psd(self.scatter, u)
+        return self._inverse(u)
+
+    @cached_property
+    def _inverse(self) -> Callable[[Array], Array]:
+        """Of the scatter, factored once for all points that are tried."""
+        return inverse_psd(self.scatter)
 
     def _by_factor(self, u: Array) -> Array:
         root = np.where(self.varies, self.features - self.mean, 0.0) * np.sqrt(self.mu)[:, None]

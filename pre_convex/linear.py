@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -9,6 +11,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from .entropy import Array
 
 __all__ = [
+    "inverse_psd",
     "least_squares",
     "null_directions",
     "shrinkage",
@@ -49,15 +52,19 @@ def solve_psd(H: Array, rhs: Array) -> Array:
     >>> solve_psd(np.diag([4e-12, 0.0, 1e12]), np.array([4e-12, 0.0, 2e12]))
     array([1., 0., 2.])
     """
+    return inverse_psd(H)(rhs)
+
+
+def inverse_psd(H: Array) -> Callable[[Array], Array]:
+    """The map of rhs to H⁺ rhs, for several right-hand sides that come one after the other."""
     C, s = _unit_diagonal(H)
-    scaled = (rhs.T / s).T
     factor, info = dpotrf(C, lower=1)  # LAPACK itself: the checks around it cost more than the work at small k
     if info == 0 and factor.diagonal().min() ** 2 > 100 * RANK_TOLERANCE * len(C):
-        return np.asarray((dpotrs(factor, scaled, lower=1)[0].T / s).T)
+        return lambda rhs: np.asarray((dpotrs(factor, (rhs.T / s).T, lower=1)[0].T / s).T)
     values, vectors = eigh(C)
     keep = values > RANK_TOLERANCE * len(C) * max(values[-1], 1.0)
-    basis = vectors[:, keep]
-    return np.asarray(((basis @ ((basis.T @ scaled).T / values[keep]).T).T / s).T)
+    basis, values = vectors[:, keep], values[keep]
+    return lambda rhs: np.asarray(((basis @ ((basis.T @ (rhs.T / s).T).T / values).T).T / s).T)
 
 
 def null_directions(H: Array) -> Array:

@@ -28,6 +28,20 @@ def test_the_answer_is_optimal_from_any_start(k, n, R, correlated):
         assert violation(x, q, H, R) < 1e-10
 
 
+@pytest.mark.parametrize(("scales", "R"), [(np.ones(20), 1e-9), (np.geomspace(1e-4, 1e4, 20), 0.1)])
+def test_small_radii_and_wide_columns_are_solved_to_round_off(scales, R):
+    """Where residuals have more round-off than a share of R, that is how closely signs can agree with them."""
+    rng = np.random.default_rng(3)
+    F = rng.normal(size=(40, 20)) * scales
+    H = F.T @ F
+    q = H @ (rng.normal(size=20) / scales)
+    x = by_signs(np.zeros(20), q, H, R)
+    noise = 1e-14 * (np.abs(q) + np.abs(H) @ np.abs(x))
+    r = -q - H @ x
+    assert np.all(np.abs(r - R * np.sign(x))[x != 0.0] <= (1e-10 * R + noise)[x != 0.0])
+    assert np.all(np.abs(r) <= R + 1e-10 * R + noise)
+
+
 def test_columns_that_are_the_same_share_one_answer():
     q, H = np.array([-1.0, -1.0, 0.5]), np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     x = by_signs(np.zeros(3), q, H, 0.25)

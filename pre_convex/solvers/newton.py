@@ -299,10 +299,11 @@ def newton(
             subset, descent.exact, descent.decrement = None, True, np.inf
             point, aim = descent.at(point.delta), tol**2
     if null.shape[1] and proof.proves(tol):
-        shorter = descent.at(penalty.shorten(point.delta, null))
-        again = _certify(problem, shorter, penalty, subset, tol, descent.decrement)
-        if again.proves(tol) and np.linalg.norm(shorter.delta) < np.linalg.norm(point.delta):
-            point, proof = shorter, again
+        shortest = penalty.shorten(point.delta, null)
+        if np.linalg.norm(shortest) < np.linalg.norm(point.delta):
+            shorter = descent.at(shortest)
+            again = _certify(problem, shorter, penalty, subset, tol, descent.decrement)
+            point, proof = (shorter, again) if again.proves(tol) else (point, proof)
     if isinstance(penalty, BallPenalty) and proof.proves(tol):
         point, proof = _with_exact_zeros(problem, descent, point, penalty, subset, tol, proof)
     collapsed, curvature = False, descent.curvature
