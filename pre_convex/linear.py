@@ -24,6 +24,8 @@ __all__ = [
 
 #: below this share of the largest eigenvalue (columns scaled to unit variance) a direction counts as null
 RANK_TOLERANCE = 1e-14
+#: share of the right-hand side that a solution may leave before its factor counts as that of a singular matrix
+UNSOLVED = 1e-6
 #: correlations of which a larger share than this is no noise are left as they are
 MOSTLY_NOISE = 0.5
 
@@ -59,12 +61,24 @@ def inverse_psd(H: Array) -> Callable[[Array], Array]:
     """The map of rhs to H⁺ rhs, for several right-hand sides that come one after the other."""
     C, s = _unit_diagonal(H)
     factor, info = dpotrf(C, lower=1)  # LAPACK itself: the checks around it cost more than the work at small k
-    if info == 0 and factor.diagonal().min() ** 2 > 100 * RANK_TOLERANCE * len(C):
-        return lambda rhs: np.asarray((dpotrs(factor, (rhs.T / s).T, lower=1)[0].T / s).T)
-    values, vectors = eigh(C)
-    keep = values > RANK_TOLERANCE * len(C) * max(values[-1], 1.0)
-    basis, values = vectors[:, keep], values[keep]
-    return lambda rhs: np.asarray(((basis @ ((basis.T @ (rhs.T / s).T).T / values).T).T / s).T)
+    regular = info == 0 and factor.diagonal().min() ** 2 > 100 * RANK_TOLERANCE * len(C)
+    parts: list[Array] = []
+
+    def apply(rhs: Array) -> Array:
+        scaled = (rhs.T / s).T
+        if regular:
+            x = dpotrs(factor, scaled, lower=1)[0]
+            # pivots need not show that a direction is null; a solution that does not solve does
+            if not np.abs(C @ x - scaled).max(initial=0.0) > UNSOLVED * np.abs(scaled).max(initial=0.0):
+                return np.asarray((x.T / s).T)
+        if not parts:
+            values, vectors = eigh(C)
+            keep = values > RANK_TOLERANCE * len(C) * max(values[-1], 1.0)
+            parts.extend([vectors[:, keep], values[keep]])
+        basis, values = parts
+        return np.asarray(((basis @ ((basis.T @ scaled).T / values).T).T / s).T)
+
+    return apply
 
 
 def null_directions(H: Array) -> Array:

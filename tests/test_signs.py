@@ -64,3 +64,17 @@ def test_more_columns_than_rows_need_no_cone_solver(monkeypatch):
     assert solution.gap < 1e-8
     assert solution.delta == pytest.approx(delta, abs=1e-7)
     assert np.count_nonzero(solution.delta) == 3
+
+
+def test_a_face_whose_pivots_hide_that_it_is_singular():
+    """The null direction has a small share in the last columns, so that no pivot of the factor is small."""
+    rng = np.random.default_rng(1)
+    unsolved = 0
+    for _ in range(400):
+        A = rng.normal(size=(8, 17))
+        H = A.T @ A
+        q = -H @ rng.normal(size=17)
+        start = rng.normal(size=17) * rng.integers(0, 2, size=17)
+        x = by_signs(start, q, H, 0.1)
+        unsolved += x is None or violation(x, q, H, 0.1) > 1e-9
+    assert not unsolved

@@ -20,7 +20,7 @@ __all__ = ["by_signs"]
 #: how closely signs and residuals have to agree, relative to R, beside the round-off of the residuals
 AGREE, ROUND_OFF = 1e-11, 16.0 * float(np.finfo(float).eps)
 #: how much of a residual a face may leave before it counts as one without curvature
-FLAT = 1e-9
+FLAT = 1e-6
 
 
 def by_signs(start: Array, q: Array, H: Array, R: float) -> Array | None:
