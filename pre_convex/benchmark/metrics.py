@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from ..entropy import negative_kl
 from ..norms import get_norm
 from ..passes import tilt
 from ..solution import Certificate
@@ -20,6 +21,8 @@ from .contenders import Answer
 
 __all__ = ["METRICS", "Judged", "Metric", "Verdict", "judge"]
 
+#: tolerances by which weights may differ, in divergence, from those that belong to δ
+STRANGE = 100.0
 #: claims that there is no answer, of [P] or of [D]
 SAYS_NONE = ("infeasible", "unbounded", "infeasible_or_unbounded")
 
@@ -79,14 +82,31 @@ def _error(judged: Judged) -> float:
 
 
 def _stationarity(judged: Judged) -> float:
-    """How far b − F'μ(δ) is from being a residual that δ calls for, in units of the features' spread."""
+    """How far r = b − F'μ(δ) is from being a residual that δ calls for, in units of the features' spread.
+
+    Such a residual has ‖r‖ ≤ R and ⟨r, δ⟩ = R‖δ‖_*, and is then the point of the ball that is next to r + tδ for any
+    t > 0; here t is the mean curvature, in whose units δ is measured.
+    """
     if judged.certificate is None:
         return np.nan
     problem, delta = judged.case.problem, np.asarray(judged.answer.delta, dtype=float)
     r = problem.residual_origin - tilt(problem.rows, delta, covariance=False).mean
-    ball = get_norm(problem.norm)
-    outside = r - ball.project(r, problem.radius) if problem.radius else r
-    return float(np.linalg.norm(outside)) / _unit(judged.certificate)
+    if problem.radius:
+        t = _unit(judged.certificate) ** 2 / problem.k
+        r = r - get_norm(problem.norm).project(r + t * delta, problem.radius)
+    return float(np.linalg.norm(r)) / _unit(judged.certificate)
+
+
+def _divergence(judged: Judged) -> float:
+    """KL(μ ‖ μ(δ)), which is ℓ(δ) minus the value of [D] at μ where μ has the moment b; zero where μ was left out."""
+    problem, mu = judged.case.problem, judged.answer.mu
+    if judged.certificate is None:
+        return np.nan
+    if mu is None or not np.all(np.isfinite(mu)):
+        return 0.0
+    clean = np.maximum(mu, 0.0)
+    clean = clean / (float(clean.sum()) or 1.0)
+    return max(-negative_kl(clean, problem.log_mu(np.asarray(judged.answer.delta, dtype=float))), 0.0)
 
 
 def _feasibility(judged: Judged) -> float:
@@ -107,6 +127,7 @@ METRICS: dict[str, Metric] = {
     ),
     "primal_residual": Metric("stationarity of δ in [P], in standard deviations of the features", _stationarity),
     "dual_residual": Metric("violation of the constraints of [D] by μ, in the same unit", _feasibility),
+    "weights": Metric("divergence KL(μ ‖ μ(δ)) of the weights from those that belong to δ", _divergence),
     "error": Metric("standard deviation of the error of the log ratio under the optimal weights", _error),
     "iterations": Metric("iterations of the solver", lambda j: float(j.answer.iterations)),
     "setup": Metric("time to build the program", lambda j: j.answer.setup_time, "s"),
@@ -131,11 +152,14 @@ def judge(case: Case, answer: Answer, tol: float) -> tuple[Verdict, dict[str, fl
             proof = replace(proof, gap=gap, dual_value=proof.primal_value - gap)
     judged = Judged(case, answer, tol, proof, gap)
     numbers = {name: metric.of(judged) for name, metric in METRICS.items() if metric.of is not None}
-    return _verdict(judged), numbers
+    return _verdict(judged, numbers["weights"]), numbers
 
 
-def _verdict(judged: Judged) -> Verdict:
-    """What the certificate and the known truth make of the claim."""
+def _verdict(judged: Judged, divergence: float) -> Verdict:
+    """What the certificate and the known truth make of the claim.
+
+    Weights with the right moments need not be those of δ, and the value of [D] may be anything at them.
+    """
     truth, claim = judged.case.truth, judged.answer.claim
     says_none = claim in SAYS_NONE
     if truth is Truth.INFEASIBLE:
@@ -144,6 +168,7 @@ def _verdict(judged: Judged) -> Verdict:
         return Verdict.FALSE_INFEASIBLE
     else:
         solved = judged.certificate is not None and judged.certificate.proves(judged.tol)
+        solved = solved and divergence <= STRANGE * judged.tol * (1.0 + abs(judged.case.value))
     if solved:
         return Verdict.SOLVED
     if claim in ("optimal", "boundary"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import pre_convex as pre
 from pre_convex.benchmark.answers import planted
@@ -57,6 +58,18 @@ def test_weights_that_do_not_belong_to_delta_are_no_answer():
     assert verdict(PLAIN, "optimal", DELTA, 2.0 * pre.solve(PLAIN.problem).mu) is Verdict.FALSE_OPTIMAL
 
 
+def test_weights_with_the_right_moments_can_be_the_wrong_weights():
+    """A corner of the feasible weights has the moment b and almost no entropy."""
+    mu = pre.solve(PLAIN.problem).mu
+    A = np.column_stack([np.ones(50), F]).T
+    corner = linprog(np.arange(50.0), A_eq=A, b_eq=A @ mu, bounds=(0.0, None)).x
+    found, numbers = judge(PLAIN, Answer("optimal", DELTA, corner), 1e-4)
+    assert found is Verdict.FALSE_OPTIMAL
+    assert numbers["dual_residual"] < 1e-9
+    assert numbers["weights"] == pytest.approx(PLAIN.value - PLAIN.problem.dual_value(corner), rel=1e-6)
+    assert judge(PLAIN, Answer("optimal", DELTA), 1e-4)[1]["weights"] == 0.0
+
+
 def test_the_tolerance_decides():
     off = DELTA + 1e-3
     gap = judge(PLAIN, Answer("optimal", off), 1e-4)[1]["gap"]
@@ -78,6 +91,17 @@ def test_metrics_have_their_known_values():
     assert {*numbers, "memory"} == set(METRICS)
     half = judge(PLAIN, Answer("optimal", DELTA, 0.5 * np.asarray(pre.solve(PLAIN.problem).mu)), 1e-6)[1]
     assert half["dual_residual"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_a_residual_inside_the_ball_calls_for_no_delta(norm):
+    """The answer without the radius has no residual at all, and is no answer with it."""
+    case = planted("radius", F, DELTA, radius=0.3, norm=norm)
+    free = pre.solve(pre.RatioProblem(case.problem.target, F)).delta
+    assert judge(case, Answer("optimal", DELTA), 1e-6)[1]["primal_residual"] < 1e-12
+    found, numbers = judge(case, Answer("optimal", free), 1e-6)
+    assert found is Verdict.FALSE_OPTIMAL
+    assert numbers["primal_residual"] > 0.05
 
 
 def test_residuals_know_the_radius():
