@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..entropy import Array, exp, log
-from ..errors import SolveError
+from ..errors import DataError, SolveError
 from ..linear import solve_psd
 from ..problem import RatioProblem
 from ..solvers import solve
@@ -27,7 +27,11 @@ STEPS = 30
 
 def solved(name: str, problem: RatioProblem, **facts: float) -> Case:
     """The case of a feasible problem, with an answer accurate to the last digits of a double."""
+    if problem.radius and problem.norm == 1:
+        raise DataError("problem: the norm 1 ties coefficients to each other, which is not followed here; plant one")
     start = solve(problem, tol=1e-10).delta
+    if problem.radius and not np.any(start):
+        raise DataError("problem: its answer is zero, which needs no reference")
     face = np.flatnonzero(start) if problem.norm == np.inf and problem.radius else np.arange(problem.k)
     F = problem.features_q[:, face].astype(np.longdouble)
     centre = F.mean(axis=0)

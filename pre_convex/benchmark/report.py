@@ -126,7 +126,7 @@ def _false_claims(rows: Sequence[Row]) -> Iterator[Part]:
         "A solver that says “optimal” is taken at its word, and its answer is then held against the certificate; one "
         "that says “infeasible” or “unbounded” is held against what is known of the problem. Words such as "
         "“optimal_inaccurate” claim nothing. Grossly wrong is a gap of more than 100 tolerances, or none that is "
-        "finite, or an answer to a problem that has none."
+        "finite; for a problem that has no answer, weights that violate its constraints by more than that."
     )
     body = tuple(
         (
@@ -178,7 +178,8 @@ def _profiles(rows: Sequence[Row]) -> Iterator[Part]:
         "contender's time, one panel for each tolerance.",
         "The height of a curve at τ is the share of problems that the contender solved within τ times the time of the "
         "quickest one (Dolan and Moré). Only problems that somebody solved are counted, infeasible ones that were "
-        "named included; one that a contender did not solve is never reached, so a curve ends at its success rate.",
+        "named included; one that a contender did not solve is never reached, so a curve ends at its success rate among "
+        "these.",
     )
     body = tuple(
         (p.contender, short(tol), *(percent(p.share(tau)) for tau in (1.0, 2.0, 10.0, 100.0, np.inf)))

@@ -136,7 +136,8 @@ class FalseClaims:
     ----------
     said_optimal, not_optimal, grossly : int
         Claims of an answer; those that are not certified at the tolerance; of them, those with a gap of more than 100
-        tolerances, with no finite gap, or on a problem that has no answer.
+        tolerances or with no finite gap. Where a problem has no answer there is no gap, and the constraints have to be
+        violated by so much: a target that is nearer to the hull than the tolerance looks as if it were inside.
     said_infeasible, not_infeasible : int
         Claims that there is no answer; those where there is one.
     """
@@ -173,8 +174,8 @@ def false_claims(rows: Sequence[Row]) -> tuple[FalseClaims, ...]:
 
 def is_gross(row: Row) -> bool:
     """Whether an optimal claim is nowhere near the truth."""
-    gap = row.numbers.get("gap", np.nan)
-    return row.truth == Truth.INFEASIBLE or not np.isfinite(gap) or gap > GROSS * row.tol
+    off = row.numbers.get("dual_residual" if row.truth == Truth.INFEASIBLE else "gap", np.nan)
+    return not np.isfinite(off) or off > GROSS * row.tol
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,14 @@ def _success(rows: Sequence[Row]) -> Iterator[str]:
         return own[0] if len(set(own)) == 1 else _list(own)
 
     order = sorted(share, key=lambda name: -share[name])
-    best = [name for name in order if share[name] == share[order[0]]]
+    if not share[order[0]]:
+        yield "Nobody solved any of them."
+        return
+    best = [name for name in order if rates(name) == rates(order[0])]
     several = len(tols(rows)) > 1
     whole = " at every tolerance" if several and share[order[0]] == 1.0 else ""
-    yield f"{_list(best)} solved {'the same, ' if len(best) > 1 and not whole else ''}{rates(order[0])} of them{whole}."
-    rest = order[len(best) :]
+    yield f"{_list(best)} {'each ' if len(best) > 1 else ''}solved {rates(order[0])} of them{whole}."
+    rest = [name for name in order if name not in best]
     if rest:
         varied = next((name for name in rest[:2] if " and " in rates(name)), None)
         near = [f"{name} ({rates(name)}{', from loose to tight' * (name == varied)})" for name in rest[:2]]
@@ -68,14 +71,16 @@ def _claims(rows: Sequence[Row]) -> Iterator[str]:
         yield "Nobody made a false claim."
         return
     total, gross, none = (sum(own[i] for own in false.values()) for i in range(3))
-    worst = max(false, key=lambda name: false[name][0] + false[name][2])
+    made = {name: optimal + none for name, (optimal, _, none) in false.items() if optimal + none}
+    most = max(made.values())
+    worst = [name for name, times in made.items() if times == most]
+    who = f"{_list(worst)} made {'all' if len(made) == 1 else 'the most'} ({most}{' each' * (len(worst) > 1)})"
     said = [
         f"{count(total, 'claim')} of an optimum {'was' if total == 1 else 'were'} false, {gross} of them grossly",
         f"{count(none, 'claim')} that there is none {'was' if none == 1 else 'were'} false",
     ]
     yield (
-        f"{' and '.join(part for part, times in zip(said, (total, none), strict=True) if times)}; "
-        f"{worst} made the most ({sum(false[worst][::2])})."
+        f"{' and '.join(part for part, times in zip(said, (total, none), strict=True) if times)}; {who}."
     )
     if honest:
         yield f"{_list(honest)} made no false claim."
@@ -86,9 +91,9 @@ def _times(rows: Sequence[Row], limit: float) -> Iterator[str]:
     asked = tols(rows)
     tol, everything = asked[len(asked) // 2], sections(rows)[-1]
     found = [m for m in mean_times(rows, limit) if (m.tol, m.group) == (tol, everything) and np.isfinite(m.seconds)]
-    if len(found) < 2:
+    first, *rest = sorted(found, key=lambda m: m.seconds) or [None]
+    if not rest or first is None or not first.solved:
         return
-    first, *rest = sorted(found, key=lambda m: m.seconds)
     following = "; ".join(f"{m.contender} takes {number(m.ratio)} times as long" for m in rest[:2])
     last = f"; {rest[-1].contender}, the slowest, {number(rest[-1].ratio)} times" if len(rest) > 2 else ""
     yield (
@@ -107,8 +112,9 @@ def _formulation(rows: Sequence[Row]) -> Iterator[str]:
         if own:
             v = own[0]  # over all sets
             quicker = "primal" if v.ratio < 1.0 else "dual"
-            factor = max(v.ratio, 1.0 / v.ratio) if v.both else np.nan
-            speed = f", and where both do the {quicker} is {number(factor)} times as quick" if v.both else ""
+            factor = number(max(v.ratio, 1.0 / v.ratio)) if v.both else ""
+            speed = f", and where both do the {quicker} is {factor} times as quick" if v.both else ""
+            speed = ", and where both do they take the same time" if factor == "1.00" else speed
             said.append(f"with {solver} the primal solves {v.primal} and the dual {v.dual} of {v.cases}{speed}")
     if said:
         yield f"At {short(tol)} {'; '.join(said)}."

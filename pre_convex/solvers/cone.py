@@ -50,7 +50,8 @@ def cone(
     else:
         raise DataError("formulation: penalty and constraints are functions of delta; use formulation='primal'")
     built = time.perf_counter()
-    claim, iterations, solve_time = "", 0, 0.0
+    claim, iterations = "", 0
+    compiled: float | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cvxpy warns of inaccurate solutions; the certificate decides
         try:
@@ -59,7 +60,7 @@ def cone(
             program.cvxpy.solve(solver=solver.name, verbose=verbose, **solver.options(tol))
             claim = str(program.cvxpy.status)
         except Exception as error:  # solvers raise types of their own, such as a missing licence
-            compiled = time.perf_counter()
+            compiled = compiled or time.perf_counter()  # a failed solve is no part of the translation
             claim = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
     solve_time = time.perf_counter() - compiled
     stats = getattr(program.cvxpy, "solver_stats", None)

@@ -161,6 +161,29 @@ def test_verdict_names_the_best_and_the_false():
     assert "with SCS the primal solves 3 and the dual 2 of 4, and where both do the dual is 2.00 times as quick" in text
 
 
+def test_verdict_when_nobody_solves_anything():
+    rows = [row("p", name, Verdict.TIME, np.nan, claim="") for name in ("A dual", "A primal", "B")]
+    text = in_short(rows, limit=10.0)
+    assert "Nobody solved any of them." in text
+    assert "quickest" not in text
+    assert "0 %" not in text
+
+
+def test_verdict_of_equals():
+    """Those who solve as many on average need not solve the same."""
+    rows = [row("p", "A", tol=1e-4), row("p", "A", FALSE, tol=1e-8, gap=1.0)]
+    rows += [row("p", "B", FALSE, tol=1e-4, gap=1.0), row("p", "B", tol=1e-8)]
+    rows += [row("p", "C", tol=1e-4), row("p", "C", FALSE, tol=1e-8, gap=1.0)]
+    text = in_short(rows, limit=10.0)
+    assert "A and C each solved 100 % and 0 % of them. Next comes B (0 % and 100 %, from loose to tight)." in text
+    assert "A, B and C made the most (1 each)" in text
+
+
+def test_one_who_makes_every_false_claim():
+    text = in_short([row("p", "A"), row("p", "B", FALSE, gap=1.0), row("q", "A"), row("q", "B")], limit=10.0)
+    assert "1 claim of an optimum was false, 1 of them grossly; B made all (1)." in text
+
+
 ODD = {
     "one": [row("a")],
     "nothing solved": [row("a", verdict=Verdict.CRASH, claim="", seconds=np.nan, gap=np.nan)],

@@ -106,6 +106,22 @@ def test_the_reference_finds_a_planted_answer(radius, norm):
     assert np.all((case.delta == 0.0) == (delta == 0.0))
 
 
+def test_the_reference_says_what_it_cannot_do():
+    problem, _ = planted(n=80, k=4, radius=0.2, norm=1)
+    with pytest.raises(pre.DataError, match="norm 1"):
+        solved("tied", problem)
+    with pytest.raises(pre.DataError, match="answer is zero"):
+        solved("zero", problem.with_radius(100.0, 2))
+
+
+def test_targets_that_a_radius_reaches_differ_in_the_norm_alone():
+    reached = [case for case in CASES["boundary"] if case.name.startswith("reached")]
+    assert [case.problem.norm for case in reached] == [1.0, 2.0, np.inf]
+    for case in reached:
+        assert case.delta.tolist() == reached[0].delta.tolist()
+        assert case.problem.target[0] > 1.0
+
+
 def test_an_unknown_set_is_named():
     with pytest.raises(pre.DataError, match="set: 'hard' is not known; use easy"):
         load_set("hard")

@@ -49,13 +49,14 @@ def test_false_claims_in_both_directions():
         row("grossly", verdict=FALSE, gap=101e-6),
         row("unbounded", verdict=FALSE, gap=np.inf),
         row("missing", verdict=FALSE, gap=np.nan),
-        row("no answer", verdict=FALSE, gap=0.0, truth="infeasible"),
+        row("no answer", verdict=FALSE, gap=0.0, truth="infeasible", dual_residual=0.5),
+        row("hardly outside", verdict=FALSE, gap=np.nan, truth="infeasible", dual_residual=2e-6),
         row("named", truth="infeasible", claim="infeasible"),
         row("denied", verdict=NONE, claim="unbounded"),
         row("modest", verdict=Verdict.INACCURATE, claim="optimal_inaccurate", gap=1.0),
     ]
     (f,) = false_claims(rows)
-    assert (f.said_optimal, f.not_optimal, f.grossly) == (6, 5, 4)
+    assert (f.said_optimal, f.not_optimal, f.grossly) == (7, 6, 4)
     assert (f.said_infeasible, f.not_infeasible) == (2, 1)
 
 

@@ -31,8 +31,8 @@ def cases() -> Iterator[Case]:
         for d in distances:
             yield _outside(F, log_base, delta, codimension, d)
     F, log_base, delta = _cube(5, 1)
+    delta = np.append(4.0, 0.1 * delta[1:])
     for norm in (1, 2, np.inf):  # outside the hull, and the radius reaches back into it
-        delta = np.append(4.0, 0.1 * delta[1:])
         yield planted(f"reached-norm{norm:g}", F, delta, log_base, radius=0.3, norm=norm)
 
 
