@@ -46,7 +46,7 @@ def tables(found: Run) -> dict[str, list[str]]:
     versus = [at_one_tolerance(table) for table in of["Primal against dual"]]
     return {
         "recommendation": [recommendation(found)],
-        "in-short": [str(part) for part in parts["In short"]],
+        "in-short": lines(*parts["In short"]),
         "success": lines(one("Success", f"tolerance {TOL}"), one("Success", "Every verdict")),
         "claims": lines(*of["False claims"]),
         "times": lines(one("Times", f"Ratio to the best, tolerance {TOL}")),
@@ -84,7 +84,7 @@ def main() -> None:
                 (PICTURES / f"{part.name}.png").write_bytes(part.png)
     for mark, body in tables(found).items():
         quote(PAGE, mark, body)
-    quote("README.md", "solvers", [recommendation(found), "", *tables(found)["success"][:3]])
+    quote("README.md", "solvers", [recommendation(found)])
 
 
 if __name__ == "__main__":

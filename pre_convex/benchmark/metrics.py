@@ -106,7 +106,7 @@ def _divergence(judged: Judged) -> float:
         return 0.0
     clean = np.maximum(mu, 0.0)
     clean = clean / (float(clean.sum()) or 1.0)
-    return max(-negative_kl(clean, problem.log_mu(np.asarray(judged.answer.delta, dtype=float))), 0.0)
+    return max(0.0, -negative_kl(clean, problem.log_mu(np.asarray(judged.answer.delta, dtype=float))))
 
 
 def _feasibility(judged: Judged) -> float:

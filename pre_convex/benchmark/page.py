@@ -207,8 +207,8 @@ def _kind(table: Table, column: int) -> str:
 
 
 def _inline(text: str) -> str:
-    """A text whose backticks are code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    """A text whose backticks are code; a figure and its sign stay on one line."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text)).replace(" %", "&nbsp;%")
 
 
 PAGE = """<!DOCTYPE html>

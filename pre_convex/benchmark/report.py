@@ -70,7 +70,7 @@ def report_sections(run: Run) -> list[Section]:
     limit, left = time_limit(run), missing(run)
     unfinished = (f"This run is not finished: {count(left, 'row')} of {len(rows) + left:,} are missing.",) * (left > 0)
     return [
-        Section("In short", (*unfinished, in_short(rows, limit))),
+        Section("In short", (*unfinished, *in_short(rows, limit))),
         Section("Success", tuple(_success(rows))),
         Section("False claims", tuple(_false_claims(rows))),
         Section("Times", tuple(_times(rows, limit))),
@@ -89,7 +89,7 @@ def _success(rows: Sequence[Row]) -> Iterator[Part]:
     yield (
         "Solved means proven: the value of δ, computed in the original variables, is within the tolerance of that of a "
         "dual-feasible point, one near the weights that were returned or that of the known answer, and these weights "
-        "belong to δ. A problem that has no answer is solved by saying so."
+        "belong to δ: moments as close as such a gap allows, and a divergence of at most 100 tolerances. A problem that has no answer is solved by saying so."
     )
     names, found = sections(rows), successes(rows)
     for tol in tols(rows):
@@ -178,8 +178,8 @@ def _profiles(rows: Sequence[Row]) -> Iterator[Part]:
         "contender's time, one panel for each tolerance.",
         "The height of a curve at τ is the share of problems that the contender solved within τ times the time of the "
         "quickest one (Dolan and Moré). Only problems that somebody solved are counted, infeasible ones that were "
-        "named included; one that a contender did not solve is never reached, so a curve ends at its success rate among "
-        "these.",
+        "named included; one that a contender did not solve is never reached, so a curve ends at its success rate "
+        "among these.",
     )
     body = tuple(
         (p.contender, short(tol), *(percent(p.share(tau)) for tau in (1.0, 2.0, 10.0, 100.0, np.inf)))

@@ -1,4 +1,4 @@
-"""The report's first paragraph, composed from its figures."""
+"""The report's first section, composed from its figures."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from .timing import mean_times, versus
 __all__ = ["in_short"]
 
 
-def in_short(rows: Sequence[Row], limit: float) -> str:
-    """Who was right, who said so falsely, who was quick, and which formulation, in a few sentences."""
-    return " ".join([*_size(rows), *_success(rows), *_claims(rows), *_times(rows, limit), *_formulation(rows)])
+def in_short(rows: Sequence[Row], limit: float) -> list[str]:
+    """Who was right, who said so falsely, who was quick, and which formulation: a few paragraphs."""
+    parts = [[*_size(rows), *_success(rows)], _claims(rows), _times(rows, limit), _formulation(rows)]
+    return [paragraph for part in parts if (paragraph := " ".join(part))]
 
 
 def _size(rows: Sequence[Row]) -> Iterator[str]:
@@ -79,9 +80,7 @@ def _claims(rows: Sequence[Row]) -> Iterator[str]:
         f"{count(total, 'claim')} of an optimum {'was' if total == 1 else 'were'} false, {gross} of them grossly",
         f"{count(none, 'claim')} that there is none {'was' if none == 1 else 'were'} false",
     ]
-    yield (
-        f"{' and '.join(part for part, times in zip(said, (total, none), strict=True) if times)}; {who}."
-    )
+    yield (f"{', and '.join(part for part, times in zip(said, (total, none), strict=True) if times)}; {who}.")
     if honest:
         yield f"{_list(honest)} made no false claim."
 
@@ -91,9 +90,9 @@ def _times(rows: Sequence[Row], limit: float) -> Iterator[str]:
     asked = tols(rows)
     tol, everything = asked[len(asked) // 2], sections(rows)[-1]
     found = [m for m in mean_times(rows, limit) if (m.tol, m.group) == (tol, everything) and np.isfinite(m.seconds)]
-    first, *rest = sorted(found, key=lambda m: m.seconds) or [None]
-    if not rest or first is None or not first.solved:
+    if len(found) < 2 or not any(m.solved for m in found):
         return
+    first, *rest = sorted(found, key=lambda m: m.seconds)
     following = "; ".join(f"{m.contender} takes {number(m.ratio)} times as long" for m in rest[:2])
     last = f"; {rest[-1].contender}, the slowest, {number(rest[-1].ratio)} times" if len(rest) > 2 else ""
     yield (

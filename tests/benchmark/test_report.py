@@ -151,7 +151,7 @@ def test_verdict_names_the_best_and_the_false():
     rows = [row(str(i), "newton", seconds=0.1) for i in range(4)]
     rows += [row(str(i), "SCS dual", FALSE if i < 2 else Verdict.SOLVED, 0.4, gap=1.0 if i else 2e-6) for i in range(4)]
     rows += [row(str(i), "SCS primal", NONE if i == 0 else Verdict.SOLVED, 0.8, claim="infeasible") for i in range(4)]
-    text = in_short(rows, limit=10.0)
+    text = " ".join(in_short(rows, limit=10.0))
     assert "newton solved 100 % of them" in text
     assert "Next come SCS primal (75 %) and SCS dual (50 %)" in text
     assert "2 claims of an optimum were false, 1 of them grossly" in text
@@ -163,7 +163,7 @@ def test_verdict_names_the_best_and_the_false():
 
 def test_verdict_when_nobody_solves_anything():
     rows = [row("p", name, Verdict.TIME, np.nan, claim="") for name in ("A dual", "A primal", "B")]
-    text = in_short(rows, limit=10.0)
+    text = " ".join(in_short(rows, limit=10.0))
     assert "Nobody solved any of them." in text
     assert "quickest" not in text
     assert "0 %" not in text
@@ -174,13 +174,14 @@ def test_verdict_of_equals():
     rows = [row("p", "A", tol=1e-4), row("p", "A", FALSE, tol=1e-8, gap=1.0)]
     rows += [row("p", "B", FALSE, tol=1e-4, gap=1.0), row("p", "B", tol=1e-8)]
     rows += [row("p", "C", tol=1e-4), row("p", "C", FALSE, tol=1e-8, gap=1.0)]
-    text = in_short(rows, limit=10.0)
+    text = " ".join(in_short(rows, limit=10.0))
     assert "A and C each solved 100 % and 0 % of them. Next comes B (0 % and 100 %, from loose to tight)." in text
     assert "A, B and C made the most (1 each)" in text
 
 
 def test_one_who_makes_every_false_claim():
-    text = in_short([row("p", "A"), row("p", "B", FALSE, gap=1.0), row("q", "A"), row("q", "B")], limit=10.0)
+    rows = [row("p", "A"), row("p", "B", FALSE, gap=1.0), row("q", "A"), row("q", "B")]
+    text = " ".join(in_short(rows, limit=10.0))
     assert "1 claim of an optimum was false, 1 of them grossly; B made all (1)." in text
 
 

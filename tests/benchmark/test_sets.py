@@ -106,6 +106,14 @@ def test_the_reference_finds_a_planted_answer(radius, norm):
     assert np.all((case.delta == 0.0) == (delta == 0.0))
 
 
+@pytest.mark.parametrize("case", of(Truth.OPTIMAL))
+def test_no_constant_column_puts_the_target_out_of_reach(case):
+    """Off by the last bit there are no weights, and whoever says so is right."""
+    constant = np.ptp(case.problem.features_q, axis=0) == 0.0
+    off = np.abs(case.problem.target - case.problem.features_q[0])[constant]
+    assert np.all(off <= case.problem.radius)
+
+
 def test_the_reference_says_what_it_cannot_do():
     problem, _ = planted(n=80, k=4, radius=0.2, norm=1)
     with pytest.raises(pre.DataError, match="norm 1"):
