@@ -89,8 +89,8 @@ def _success(rows: Sequence[Row]) -> Iterator[Part]:
     yield (
         "Solved means proven: the value of δ, computed in the original variables, is within the tolerance of that of a "
         "dual-feasible point, one near the weights that were returned or that of the known answer, and these weights "
-        "belong to δ: moments as close as such a gap allows, and a divergence of at most 100 tolerances. A problem that "
-        "has no answer is solved by saying so."
+        "belong to δ: moments as close as such a gap allows, and a divergence of at most 100 tolerances. A problem "
+        "that has no answer is solved by saying so."
     )
     names, found = sections(rows), successes(rows)
     for tol in tols(rows):
