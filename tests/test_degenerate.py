@@ -140,3 +140,19 @@ def test_columns_that_are_all_constant_leave_nothing_to_estimate():
     solution = pre.solve(pre.RatioProblem.from_samples(x, x))
     assert solution.free_directions == 3
     assert not solution.delta.any()
+
+
+def test_a_radius_that_is_hardly_too_small_is_not_called_the_boundary():
+    """Bounds of the distance that are far apart, for columns of very different size, decide nothing."""
+    rng = np.random.default_rng(0)
+    for t in range(32):
+        X = rng.normal(size=(40, 3))
+        wide = np.column_stack([X * np.geomspace(1e-3, 1e3, 3), np.full(40, 1e3), X[:, :1] * 1e-3])
+        k = [4, 4, 6, 5][t % 4]
+        noise = rng.normal(size=k)
+    target = wide.mean(axis=0) + 0.05 * noise * np.maximum(wide.std(axis=0), 0.1)
+    problem = pre.RatioProblem(target, wide)
+    radius = 0.9995 * pre.minimal_radius(problem).radius
+    solution = pre.solve(problem.with_radius(radius, 2), tol=1e-6, check=False)
+    assert solution.status in (pre.Status.INFEASIBLE, pre.Status.INACCURATE)
+    assert solution.status is not pre.Status.INACCURATE or solution.hull.lower <= radius

@@ -214,7 +214,8 @@ def conclude(
             solution = replace(solution, certificate=proof)
         if solution.certificate.proves(tol):
             return replace(solution, status=Status.OPTIMAL, hull=hull)
-    if problem.radius > 0.0 and hull.radius >= problem.radius - slack:
+    # a radius well below the distance of the nearest weights that were found is not shown to be reached by any
+    if problem.radius > 0.0 and -slack <= hull.radius - problem.radius <= 1e-6 * problem.radius:
         return solve_on_boundary(problem, hull, solution, tol)
     return replace(solution, status=status, hull=hull)
 
