@@ -133,7 +133,7 @@ class Comparison:
             yield "Times", _cut("Rows more than two times slower or quicker", columns, times, 4, most)
         for title, keys in (("Only in the first run", self.only_before), ("Only in the second run", self.only_now)):
             if keys:
-                names = [(*key[:2], " ".join(key[2:4]), short(key[4])) for key in keys]
+                names = [(*key[:2], " ".join(key[2:4]).removesuffix(" both"), short(key[4])) for key in keys]
                 yield title, _cut("Rows without a counterpart", WORDS, names, 4, most)
         if self.facts:
             yield "Made with", [Table("Facts that differ", ("fact", "before", "now"), self.facts, 3)]
