@@ -291,9 +291,11 @@ def newton(
     while True:
         point = descent.run(point, aim)
         proof = _certify(problem, point, penalty, subset, tol, descent.decrement)
-        if proof.proves(tol) or descent.exact:
+        if proof.proves(tol) or (descent.exact and not (descent.decrement <= aim and aim > 1e-20)):
             break
-        if subset is not None and descent.decrement <= aim and aim > 1e-20:
+        if descent.exact:  # near the hull's boundary a lift reaches the target from close by only
+            aim *= 1e-4
+        elif subset is not None and descent.decrement <= aim and aim > 1e-20:
             aim *= 1e-2
         else:  # the subset is a poor picture of all rows: go on with the curvature of every row
             subset, descent.exact, descent.decrement = None, True, np.inf
