@@ -1,15 +1,27 @@
-"""The solver benchmark: problems with known answers, a process for every solve, and certificates as judges."""
+"""The solver benchmark: problems with known answers, a process for every solve, and certificates as judges.
+
+Names that draw are loaded when first used: the processes of a run need none of them, and they take long to load.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from .case import Case, Truth
 from .cbf import export_cbf, write_cbf
-from .comparison import Comparison, compare
 from .contenders import Answer
 from .exchange import checksum, read_case, read_set, write_case, write_set
 from .metrics import METRICS, Metric, Verdict, judge
 from .records import Row, Run, read_run
-from .report import write_report
 from .runner import run
 from .sets import DEFAULT_SETS, SETS, TestSet, load_set
+
+if TYPE_CHECKING:
+    from .comparison import Comparison, compare
+    from .report import write_report
+
+_HOMES = {"Comparison": "comparison", "compare": "comparison", "write_report": "report"}
 
 __all__ = [
     "DEFAULT_SETS",
@@ -38,3 +50,9 @@ __all__ = [
     "write_report",
     "write_set",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -26,6 +26,7 @@ CONTENDERS, BOTH = ("newton", "CLARABEL"), (1e-4, 1e-8)
 FATES = {
     "honest": ("solved", ""),
     "chatter": ("solved", ""),
+    "watched": ("solved", ""),
     "hungry": ("solved", ""),
     "liar": ("false optimal", ""),
     "denier": ("false infeasible", ""),

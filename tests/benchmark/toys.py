@@ -29,6 +29,14 @@ def chatter(problem, formulation, tol):
     return newton(problem, formulation, tol)
 
 
+def watched(problem, formulation, tol):
+    """Looks at what it was forked from: threads there are a danger, and what is loaded there has a price."""
+    place = f"/proc/{os.getppid()}/task"
+    assert not os.path.isdir(place) or len(os.listdir(place)) == 1
+    assert not {"sklearn", "matplotlib", "pandas"} & set(sys.modules)
+    return newton(problem, formulation, tol)
+
+
 def hungry(problem, formulation, tol):
     """Needs 64 MB for a moment."""
     np.ones(8 << 20)
