@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..entropy import Array
+from ..errors import DataError
 from ..problem import RatioProblem
 from .case import Case, Truth
 from .contenders import Answer, Contender, find_contender
@@ -33,6 +34,8 @@ MB = 1 << 20
 REPEATS, ENOUGH = 5, 0.25
 #: address space beyond twice the memory limit, for libraries and stacks that are never touched
 SLACK = 1024 * MB
+#: letters of a contender's words that are looked at
+MANY = 4096
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -45,14 +48,27 @@ def attempt(task: Mapping[str, Any], tell: Tell) -> None:
     task : mapping
         ``case``, the path of its file; ``solver``, ``formulation``, ``tol``; ``memory_limit`` in MB.
     tell : callable
-        Takes ``{"phase": name}`` and at last the outcome.
+        Takes ``{"phase": name}`` and at last the outcome, or ``{"fault": words}`` where the case cannot be read.
     """
+    try:
+        _attempt(task, tell)
+    except UnreadableError as error:
+        tell({"fault": str(error)})
+
+
+class UnreadableError(Exception):
+    """The case cannot be read, which is the fault of no contender."""
+
+
+def _attempt(task: Mapping[str, Any], tell: Tell) -> None:
+    """Work on a task whose case can be read."""
     warnings.simplefilter("ignore")
-    case = read_case(Path(task["case"]))
+    case = _read(task["case"])
     contender = find_contender(task["solver"])
     formulation, tol = str(task["formulation"]), float(task["tol"])
     tell({"phase": "warm-up", "memory": resident()})
-    unlimited = _limit_address_space(float(task["memory_limit"]) * MB)
+    limit = float(task["memory_limit"])
+    unlimited = _limit_address_space(limit * MB)
     _warm_up(contender, case, formulation, tol)
     gc.collect()
     before = _forget_peak()
@@ -65,13 +81,24 @@ def attempt(task: Mapping[str, Any], tell: Tell) -> None:
     memory = max(_peak() - before, 0.0) / MB
     tell({"phase": "repeat"})
     answer, fault = sound(answer, case.problem)
-    answer = _typical(contender, case.problem, formulation, tol, answer, seconds)
+    answer, seconds = _typical(contender, case.problem, formulation, tol, answer, seconds)
     unlimited()
     tell({"phase": "judge"})
     if "MemoryError" in answer.claim.partition(":")[0]:  # a solver's interface caught it
         tell(outcome(Verdict.MEMORY, claim=answer.claim, note="out of memory"))
+    elif memory > limit:  # for a moment, between two looks of the watcher
+        tell(outcome(Verdict.MEMORY, claim=answer.claim, note=f"over {limit:g} MB"))
     else:
-        tell(_judged(case, answer, tol, fault, memory))
+        case = _read(task["case"])  # a contender may have written to the arrays that it was given
+        tell(_judged(case, answer, tol, fault, {"memory": memory, "time": seconds}))
+
+
+def _read(path: str) -> Case:
+    """The case of a file."""
+    try:
+        return read_case(Path(path))
+    except Exception as error:
+        raise UnreadableError(str(error) if isinstance(error, DataError) else _words(error)) from error
 
 
 def outcome(verdict: Verdict, *, claim: str = "", note: str = "", numbers: Any = None) -> dict[str, Any]:
@@ -129,13 +156,15 @@ def _seconds(value: Any) -> float:
     return seconds if 0.0 <= seconds < np.inf else 0.0
 
 
-def _judged(case: Case, answer: Answer, tol: float, fault: str, memory: float) -> dict[str, Any]:
-    """Outcome of an answer."""
+def _judged(case: Case, answer: Answer, tol: float, fault: str, measured: Mapping[str, float]) -> dict[str, Any]:
+    """Outcome of an answer; NumPy and warnings are as they were before the contender could change them."""
     try:
-        verdict, numbers = judge(case, answer, tol)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            verdict, numbers = judge(case, answer, tol)
     except Exception as error:
         return outcome(Verdict.FAILED, claim=answer.claim, note=f"could not be judged: {_words(error)}")
-    plain = {name: float(value) for name, value in {**numbers, "memory": memory}.items()}
+    plain = {name: float(value) for name, value in {**numbers, **measured}.items()}
     return outcome(verdict, claim=answer.claim, note=fault, numbers=plain)
 
 
@@ -148,7 +177,7 @@ def _thrown(error: BaseException) -> dict[str, Any]:
 def _words(error: BaseException) -> str:
     """An exception in a line."""
     try:
-        lines = str(error).strip().splitlines()
+        lines = str(error)[:MANY].strip().splitlines()
     except Exception:  # an exception may be of a class of the contender's own
         lines = []
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
@@ -175,8 +204,8 @@ def _warm_up(contender: Contender, case: Case, formulation: str, tol: float) -> 
 
 def _typical(
     contender: Contender, problem: RatioProblem, formulation: str, tol: float, first: Answer, seconds: float
-) -> Answer:
-    """The first answer with the medians of the times of several; times as seen from outside where it tells none."""
+) -> tuple[Answer, float]:
+    """The first answer with the medians of the times that several tell, and of those as seen from outside."""
     names = ("compile_time", "setup_time", "solve_time")
     told = any(getattr(first, name) for name in names)
     answers, clock, spent = [first], [seconds], seconds
@@ -188,9 +217,11 @@ def _typical(
         answers.append(sound(again, problem)[0])
         clock.append(seconds)
         spent += seconds
+    typical = median(clock)
     if not told:
-        return replace(first, solve_time=median(clock))
-    return replace(first, **{name: median(getattr(answer, name) for answer in answers) for name in names})
+        return replace(first, solve_time=typical), typical
+    times = {name: median(getattr(answer, name) for answer in answers) for name in names}
+    return replace(first, **times), typical
 
 
 def resident(process: int | str = "self") -> float:

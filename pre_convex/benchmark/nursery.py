@@ -74,7 +74,7 @@ class Child:
         *lines, self.unread = (self.unread + data).split(b"\n")
         for line in lines:
             message = json.loads(line)
-            if "verdict" in message:
+            if "verdict" in message or "fault" in message:
                 self.found = message
                 continue
             self.phase, self.since = message["phase"], time.monotonic()

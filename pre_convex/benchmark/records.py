@@ -160,6 +160,7 @@ def one_line(text: str) -> str:
     >>> one_line(" one\n two ")
     'one two'
     """
+    text = text[: 10 * LONG]  # whoever wrote it, and however much
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= LONG else text[: LONG - 1] + "…"
 

@@ -76,6 +76,8 @@ class Slot:
         line = self.output.readline()
         if line.endswith(b"\n"):
             found: dict[str, Any] = json.loads(line)
+            if "fault" in found:
+                raise PreConvexError(f"the run cannot go on; {found['fault']}")
             return found
         self.start()
         return {"verdict": Verdict.CRASH.value, "claim": "", "note": "its watcher died with it", "numbers": {}}

@@ -87,8 +87,7 @@ def test_metrics_have_their_known_values():
     assert numbers["primal_residual"] == pytest.approx(np.linalg.norm(H @ d) / np.sqrt(np.trace(H)), rel=1e-3)
     assert numbers["gap"] * (1.0 + abs(PLAIN.value)) == pytest.approx(0.5 * d @ H @ d, rel=1e-3, abs=1e-14)
     assert (numbers["iterations"], numbers["compile"], numbers["setup"], numbers["solve"]) == (7.0, 1.0, 2.0, 3.0)
-    assert numbers["time"] == 6.0
-    assert {*numbers, "memory"} == set(METRICS)
+    assert {*numbers, "memory", "time"} == set(METRICS)
     half = judge(PLAIN, Answer("optimal", DELTA, 0.5 * np.asarray(pre.solve(PLAIN.problem).mu)), 1e-6)[1]
     assert half["dual_residual"] == pytest.approx(0.5)
 

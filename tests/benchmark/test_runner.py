@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,11 +15,13 @@ import numpy as np
 import pytest
 
 from pre_convex.benchmark import slots
+from pre_convex.benchmark.attempt import attempt
+from pre_convex.benchmark.exchange import write_case
 from pre_convex.benchmark.metrics import METRICS, Verdict
 from pre_convex.benchmark.records import Row, read_run, row_line
 from pre_convex.benchmark.runner import run
 from pre_convex.benchmark.sets import TestSet, load_set
-from pre_convex.errors import DataError, UnknownSolverError
+from pre_convex.errors import DataError, PreConvexError, UnknownSolverError
 
 HERE = Path(__file__).parent
 CONTENDERS, BOTH = ("newton", "CLARABEL"), (1e-4, 1e-8)
@@ -28,6 +31,8 @@ FATES = {
     "chatter": ("solved", ""),
     "watched": ("solved", ""),
     "hungry": ("solved", ""),
+    "boaster": ("solved", ""),
+    "forger": ("false optimal", ""),
     "liar": ("false optimal", ""),
     "denier": ("false infeasible", ""),
     "busy": ("time limit", "over 1 s"),
@@ -41,6 +46,7 @@ FATES = {
     "glutton": ("memory limit", "MemoryError"),
     "caught_glutton": ("memory limit", "out of memory"),
     "thrower": ("failed", "ArithmeticError: of its own"),
+    "talker": ("failed", "ValueError: more and more"),
     "unprintable": ("failed", "UnprintableError"),
     "nothing": ("failed", "returned NoneType, not Answer"),
     "wrong_shape": ("false optimal", "delta has the shape (3,), not (2,)"),
@@ -109,7 +115,32 @@ def test_what_the_runner_measures(toys):
     hungry = next(row for row in toys.rows if row.solver == "toys:hungry")
     # the system counts pages a few hundred at a time
     assert 0.0 <= honest.numbers["memory"] < 20.0 < 62.0 < hungry.numbers["memory"] < 84.0
-    assert liar.numbers["time"] > 0.0  # it tells none, so that of the runner's clock is taken
+    assert liar.numbers["solve"] > 0.0  # it tells none, so that of the runner's clock is taken
+
+
+def test_the_clock_is_the_runners(toys):
+    boaster = next(row for row in toys.rows if row.solver == "toys:boaster")
+    assert boaster.numbers["solve"] == 1e-9  # its own word
+    assert boaster.numbers["time"] >= 0.1
+
+
+def test_memory_that_is_held_for_a_moment_counts(small, tmp_path):
+    """The watcher may look before and after; the peak is known all the same."""
+    told = []
+    path = write_case(small.cases[0], tmp_path / "case.npz")
+    task = {"case": str(path), "solver": "toys:hungry", "formulation": "both", "tol": 1e-4, "memory_limit": 30.0}
+    attempt(task, told.append)
+    assert (told[-1]["verdict"], told[-1]["note"]) == ("memory limit", "over 30 MB")
+    attempt({**task, "memory_limit": 200.0}, told.append)
+    assert told[-1]["verdict"] == "solved"
+
+
+def test_a_case_that_vanishes_ends_the_run_and_is_held_against_nobody(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with pytest.raises(PreConvexError, match=r"the run cannot go on; path: cannot read .*\.npz \(No such file"):
+        run(["smoke"], ["toys:thief"], tols=[1e-4], out=tmp_path / "out", jobs=1)
+    assert all(row.verdict == "solved" for row in read_run(tmp_path / "out").rows)
 
 
 def test_newton_and_a_cone_solver(smoke):

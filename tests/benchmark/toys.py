@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -37,10 +39,31 @@ def watched(problem, formulation, tol):
     return newton(problem, formulation, tol)
 
 
+def thief(problem, formulation, tol):
+    """Takes all cases away."""
+    for path in Path(os.environ["TMPDIR"]).glob("pre_convex-*/*.npz"):
+        path.unlink()
+    return newton(problem, formulation, tol)
+
+
 def hungry(problem, formulation, tol):
     """Needs 64 MB for a moment."""
     np.ones(8 << 20)
     return newton(problem, formulation, tol)
+
+
+def boaster(problem, formulation, tol):
+    """Takes its time, and says that it took none."""
+    time.sleep(0.1)
+    return replace(newton(problem, formulation, tol), solve_time=1e-9)
+
+
+def forger(problem, formulation, tol):
+    """Moves the target to where its answer is right, and makes it hard to judge."""
+    np.seterr(all="raise")
+    problem.target.flags.writeable = True
+    problem.target[:] = problem.features_q.mean(axis=0)
+    return Answer("optimal", np.zeros(problem.k))
 
 
 def liar(problem, formulation, tol):
@@ -106,6 +129,10 @@ def caught_glutton(problem, formulation, tol):
 
 def thrower(problem, formulation, tol):
     raise ArithmeticError("of its own\nand more")
+
+
+def talker(problem, formulation, tol):
+    raise ValueError("more and " * (4 << 20))
 
 
 class UnprintableError(Exception):
