@@ -7,16 +7,17 @@ takes part through its entry in ``pre_convex.solvers.registry``; a function of o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from typing import Any
 
 from ..entropy import Array
 from ..errors import DataError
 from ..problem import RatioProblem
 from ..solution import Status
-from ..solvers import find_solver, solve
+from ..solvers import ConeSolver, find_solver, solve
 
 __all__ = ["Answer", "Contender", "find_contender", "formulations_of"]
 
@@ -70,11 +71,18 @@ def _cone(problem: RatioProblem, formulation: str, tol: float, *, name: str) -> 
 
     entry = find_solver(name)
     assert entry is not None  # newton has been dealt with
-    options = {**entry.options(tol), **entry.patient}
-    entry = replace(entry, options=lambda tol: options)
+    entry = replace(entry, options=partial(_options, entry))
     found = cone(problem, entry, formulation, penalty=None, constraints=None, tol=tol, verbose=False)
     times = (found.compile_time, found.setup_time, found.solve_time)
     return Answer(found.claim, found.delta, found.mu, found.iterations, *times)
+
+
+def _options(entry: ConeSolver, tol: float) -> dict[str, Any]:
+    """Options of a cone solver: the tolerance under its own names, no limit but that of time, no warm start."""
+    options = {**entry.options(tol), "warm_start": False}
+    for name, value in entry.patient.items():  # a solver may have options within an option
+        options[name] = {**options.get(name, {}), **value} if isinstance(value, Mapping) else value
+    return options
 
 
 def find_contender(name: str) -> Contender:
@@ -85,6 +93,11 @@ def find_contender(name: str) -> Contender:
             found: Contender = getattr(import_module(module), function)
         except (ImportError, AttributeError) as error:
             raise DataError(f"solver: {name!r} cannot be imported ({error})") from error
+        except (Exception, SystemExit) as error:  # whatever a module does when it is loaded
+            why = f"{type(error).__name__}: {error}"
+            raise DataError(f"solver: {name!r} cannot be imported ({why})") from error
+        if not callable(found):
+            raise DataError(f"solver: {name!r} is not a function")
         return found
     return _newton if find_solver(name) is None else partial(_cone, name=name.upper())
 
@@ -92,5 +105,8 @@ def find_contender(name: str) -> Contender:
 def formulations_of(name: str) -> tuple[str, ...]:
     """Formulations a contender is run in; a function says so by its attribute ``formulations``."""
     if ":" in name:
-        return tuple(getattr(find_contender(name), "formulations", ("both",)))
+        found = getattr(find_contender(name), "formulations", ("both",))
+        if not isinstance(found, tuple | list) or not found or not all(isinstance(one, str) for one in found):
+            raise DataError(f"solver: formulations of {name!r} must be a tuple of names, not {found!r}")
+        return tuple(found)
     return ("both",) if find_solver(name) is None else ("primal", "dual")

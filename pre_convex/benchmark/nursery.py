@@ -42,8 +42,10 @@ TAIL = 4096
 NO_MEMORY = ("memory allocation of", "bad_alloc", "out of memory", "cannot allocate memory")
 #: what the engines import when they first need it
 LIBRARIES, CONE = ("scipy.optimize", "threadpoolctl"), ("pre_convex.solvers.cone",)
-#: of prctl, on Linux: the signal that a process gets when its parent dies
-PR_SET_PDEATHSIG = 1
+#: of prctl, on Linux: the signal that a process gets when its parent dies, and who inherits orphans
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+#: seconds in which killed processes are gone
+GONE = 2.0
 
 
 class StopWorkError(Exception):
@@ -123,6 +125,8 @@ def main() -> None:
     os.dup2(nothing, 1)  # what libraries print must not come among the outcomes
     runner = os.getppid()
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if libc is not None and _children() is not None:
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     folder, *solvers = sys.argv[1:]
     for module in (*LIBRARIES, *(CONE if solvers else ())):  # here and not in every child
         import_module(module)
@@ -200,6 +204,20 @@ def _end(child: Child) -> None:
     if not child.reaped:
         os.kill(child.pid, signal.SIGKILL)
         os.waitpid(child.pid, 0)
+    end = time.monotonic() + GONE
+    while (left := _children()) and time.monotonic() < end:  # those that left the group of the child are orphans here
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def _children() -> list[int] | None:
+    """Processes whose parent this one is; nothing where the system does not tell."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
+            return [int(pid) for pid in file.read().split()]
+    except OSError:
+        return None
 
 
 def _work(task: Mapping[str, Any], pipe: int) -> NoReturn:

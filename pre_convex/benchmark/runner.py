@@ -16,10 +16,11 @@ from ..files import write_whole
 from ..progress import bar
 from ..solvers import find_solver
 from .choices import contenders_of, positive, sets_of, tolerances_of
+from .differences import differences
 from .exchange import checksum, write_case
 from .machine import cores, machine
 from .metrics import Verdict
-from .records import FACTS, ROWS, Key, Row, Run, header, one_line, read_run, row_line, write_facts
+from .records import FACTS, ROWS, Key, Row, Run, header, read_run, row_line, write_facts
 from .sets import DEFAULT_SETS, TestSet
 from .slots import THREADS, Work, perform
 
@@ -150,13 +151,24 @@ def _work(group: Group, done: Mapping[Key, Row], limits: Mapping[str, float], re
 class _Rows:
     """``rows.csv``, to which rows are added one by one."""
 
-    def __init__(self, file: IO[str], kept: Sequence[Row]) -> None:
-        self.file, self.kept = file, kept
+    def __init__(self, folder: Path, file: IO[bytes], kept: Sequence[Row]) -> None:
+        self.folder, self.file, self.kept = folder, file, kept
 
     def add(self, row: Row) -> None:
         """Store a row so that no interruption loses it."""
-        self.file.write(row_line(row))
-        self.file.flush()
+        data = row_line(row).encode()
+        with _writing(self.folder):
+            while data:
+                data = data[self.file.write(data) :]
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """A disk that is full or may not be written to is named."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"out: cannot write to {folder} ({error.strerror or error})") from error
 
 
 @contextmanager
@@ -164,27 +176,29 @@ def _opened(folder: Path, facts: Mapping[str, Any], fresh: bool) -> Iterator[tup
     """The folder of a run, held by nobody else, and its rows."""
     import fcntl
 
-    try:
+    with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise DataError(f"out: cannot write to {folder} ({error.strerror})") from error
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # it is let go whatever ends this process
-        except OSError as error:
+        except BlockingIOError as error:
             raise DataError(f"out: another run is writing to {folder}; use another --out") from error
+        except OSError as error:
+            raise DataError(f"out: {folder} cannot be locked ({error.strerror}); use another disk") from error
         kept: Sequence[Row] = ()
-        if not fresh and ((folder / FACTS).exists() or (folder / ROWS).exists()):
-            kept = _kept(folder, facts)
-        else:
-            (folder / ROWS).unlink(missing_ok=True)
-            write_facts(facts, folder)
-        _store(folder, kept)  # without a line that was cut off
-        with (folder / ROWS).open("a", encoding="utf-8", newline="") as file:
-            yield folder, _Rows(file, kept)
-        # in the order of reading, so that two runs differ by their numbers alone
-        _store(folder, read_run(folder).rows)
+        with _writing(folder):
+            if not fresh and ((folder / FACTS).exists() or (folder / ROWS).exists()):
+                kept = _kept(folder, facts)
+            else:
+                (folder / ROWS).unlink(missing_ok=True)
+                write_facts(facts, folder)
+            _store(folder, kept)  # without a line that was cut off
+            file = (folder / ROWS).open("ab", buffering=0)
+        with file:
+            yield folder, _Rows(folder, file, kept)
+        with _writing(folder):  # in the order of reading, so that two runs differ by their numbers alone
+            _store(folder, read_run(folder).rows)
     finally:
         os.close(lock)
 
@@ -198,26 +212,16 @@ def _store(folder: Path, rows: Sequence[Row]) -> None:
 def _kept(folder: Path, facts: Mapping[str, Any]) -> tuple[Row, ...]:
     """Rows of the run that is in a folder, if it is the same one."""
     found = read_run(folder)
-    same = json.loads(json.dumps(facts))  # tuples are lists there
-    names = dict.fromkeys([*same, *found.facts])
-    differ = [name for name in names if found.facts.get(name) != same.get(name)]
+    differ = differences(found.facts, json.loads(json.dumps(facts)))  # tuples are lists there
     if differ:
-        parts = "; ".join(_difference(name, found.facts.get(name), same.get(name)) for name in differ)
-        raise DataError(f"out: {folder} has a run of other settings ({parts}); use another --out, or --fresh")
+        raise DataError(f"out: {folder} has a run of other settings ({differ}); use another --out, or --fresh")
+    sets, names = {part["name"]: part["names"] for part in facts["sets"]}, facts["contenders"]
+    for row in found.rows:
+        known = row.case in sets.get(row.group, ()) and [row.solver, row.formulation] in names
+        if not known or row.tol not in facts["tolerances"]:
+            words = " ".join([row.group, row.case, row.solver, row.formulation, _short(row.tol)])
+            raise DataError(f"out: {folder / ROWS} has a row that is none of this run ({words}); use --fresh")
     return found.rows
-
-
-def _difference(name: str, there: Any, here: Any) -> str:
-    """Where two facts differ."""
-    if isinstance(there, dict) and isinstance(here, dict):
-        parts = [key for key in dict.fromkeys([*there, *here]) if there.get(key) != here.get(key)]
-        return ", ".join(_difference(f"{name} of {key}", there.get(key), here.get(key)) for key in parts)
-    if name == "sets" and isinstance(there, list) and isinstance(here, list):
-        if [part.get("name") for part in there] != [part.get("name") for part in here]:
-            return "sets: other ones"
-        odd = [part.get("name") for part, other in zip(there, here, strict=True) if part != other]
-        return f"sets: the data of {', '.join(map(str, odd))} have changed"
-    return one_line(f"{name}: {there} there, {here} now")
 
 
 def _groups(

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pre_convex.benchmark import slots
+from pre_convex.benchmark import runner, slots
 from pre_convex.benchmark.attempt import attempt
 from pre_convex.benchmark.exchange import write_case
 from pre_convex.benchmark.metrics import METRICS, Verdict
@@ -82,7 +83,7 @@ def toys(small, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
-    return run(["smoke"], CONTENDERS, tols=BOTH, out=tmp_path_factory.mktemp("smoke") / "deep")
+    return run(["smoke"], CONTENDERS, tols=BOTH, out=tmp_path_factory.mktemp("smoke") / "deep", jobs=1)
 
 
 def verdicts(found):
@@ -173,64 +174,32 @@ def test_facts_say_how_and_not_where(smoke):
 
 
 def test_a_second_run_has_the_same_verdicts(smoke, tmp_path):
-    again = run(["smoke"], CONTENDERS, tols=BOTH, out=tmp_path, jobs=1)
-    assert list(verdicts(again).items()) == list(verdicts(smoke).items())
+    again = run(["smoke"], CONTENDERS[1:], ["dual"], tols=BOTH, out=tmp_path, jobs=1)
+    assert len(again.rows) == 8
+    assert verdicts(again).items() <= verdicts(smoke).items()
 
 
 def test_a_finished_run_is_not_run_again(smoke, monkeypatch):
     monkeypatch.setattr(slots.Slot, "ask", lambda *_: pytest.fail("something was run"))
     before = (smoke.folder / "rows.csv").read_bytes()
-    again = run(["smoke"], CONTENDERS, tols=BOTH, out=smoke.folder)
+    again = run(["smoke"], CONTENDERS, tols=BOTH, out=smoke.folder, jobs=1)
     assert (smoke.folder / "rows.csv").read_bytes() == before
     assert [repr(row) for row in again.rows] == [repr(row) for row in smoke.rows]
 
 
-def start(out, *, solver, jobs=1, tols=(1e-4,), time_limit=60.0):
+def start(out, **options):
     """A run in a process of its own, in a script without a guard."""
-    code = (
-        "from pre_convex.benchmark.runner import run\n"
-        f"run(['smoke'], ['toys:{solver}'], tols={tols}, out={str(out)!r}, jobs={jobs}, time_limit={time_limit})"
-    )
+    code = f"from pre_convex.benchmark.runner import run\nrun(out={str(out)!r}, **{options!r})"
     places = os.pathsep.join([str(HERE), str(HERE.parents[1])])
     return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": places})
 
 
-def wait_until(true, seconds=20.0):
+def wait_until(true, process, seconds=60.0):
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
-
-
-def lines(out):
-    path = out / "rows.csv"
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
-TOLS = (1e-2, 1e-4, 1e-6)
-
-
-@pytest.fixture(scope="module")
-def straight(tmp_path_factory):
-    """A run that nothing interrupts."""
-    return run(["smoke"], ["toys:honest"], tols=TOLS, out=tmp_path_factory.mktemp("whole"), jobs=1, time_limit=60.0)
-
-
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_interrupted_and_resumed_equals_uninterrupted(straight, tmp_path, end):
-    part = tmp_path / "part"
-    process = start(part, solver="honest", tols=TOLS)
-    wait_until(lambda: lines(part) >= 4)
-    process.send_signal(end)
-    process.wait()
-    kept = read_run(part).rows
-    assert 3 <= len(kept) < 12
-    cut = (part / "rows.csv").read_bytes()
-    (part / "rows.csv").write_bytes(cut + b"smoke,plain,60")  # a line that was being written
-    resumed = run(["smoke"], ["toys:honest"], tols=TOLS, out=part, jobs=1, time_limit=60.0)
-    assert {repr(row) for row in kept} <= {repr(row) for row in resumed.rows}  # with the times they had
-    assert list(verdicts(resumed).items()) == list(verdicts(straight).items())
-    assert len(straight.rows) == 12
+        assert process.poll() in (None, *ENDED), "it ended too early"
+        time.sleep(0.05)
 
 
 def marked(mark):
@@ -246,20 +215,41 @@ def marked(mark):
     return found
 
 
+ENDED = (-signal.SIGKILL, -signal.SIGINT)
+LONG_RUN = {"sets": ["smoke"], "solvers": ["toys:parent"], "tols": (1e-2, 1e-4, 1e-6), "jobs": 1, "time_limit": 60.0}
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    """A run that nothing interrupts."""
+    return run(**LONG_RUN, out=tmp_path_factory.mktemp("whole"))
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_nothing_is_left_of_a_run_that_was_ended(tmp_path, monkeypatch, end):
-    mark, scratch = f"PRE_TEST_{os.getpid()}_{end}", tmp_path / "scratch"
+def test_interrupted_and_resumed_equals_uninterrupted_and_nothing_is_left(straight, tmp_path, monkeypatch, end):
+    part, go, scratch = tmp_path / "part", tmp_path / "go", tmp_path / "scratch"
     scratch.mkdir()
-    monkeypatch.setenv("PRE_TEST_MARK", mark)
-    monkeypatch.setenv("TMPDIR", str(scratch))
-    process = start(tmp_path / "out", solver="parent")
-    wait_until(lambda: len(marked(mark)) >= 4)  # the runner, its nursery, the child, and what that has started
+    monkeypatch.setenv("PRE_TEST_GO", str(go))  # a mark of all processes too
+    with monkeypatch.context() as patch:
+        patch.setenv("TMPDIR", str(scratch))
+        process = start(part, **LONG_RUN)
+    # the runner, its nursery, the child, and the two that it has started
+    wait_until(lambda: len(marked(str(go))) == 5, process)
     assert len(list(scratch.glob("*/*.npz"))) == 4
     process.send_signal(end)
     process.wait()
-    wait_until(lambda: not marked(mark))
+    wait_until(lambda: not marked(str(go)), process)
     assert list(scratch.iterdir()) == []
+    kept = read_run(part).rows
+    assert [row.tol for row in kept] == [1e-2, 1e-4]
+    cut = (part / "rows.csv").read_bytes()
+    (part / "rows.csv").write_bytes(cut + b"smoke,plain,60")  # a line that was being written
+    go.touch()
+    resumed = run(**LONG_RUN, out=part)
+    assert {repr(row) for row in kept} <= {repr(row) for row in resumed.rows}  # with the times they had
+    assert list(verdicts(resumed).items()) == list(verdicts(straight).items())
+    assert len(straight.rows) == 12
 
 
 def test_a_folder_takes_one_run_at_a_time(tmp_path, small):
@@ -273,17 +263,42 @@ def test_a_folder_takes_one_run_at_a_time(tmp_path, small):
 
 
 def test_a_run_of_other_settings_is_refused(smoke, tmp_path, small):
-    with pytest.raises(DataError, match=r"time_limit: 10.0 there, 5.0 now.*use another --out, or --fresh"):
-        run(["smoke"], CONTENDERS, tols=BOTH, out=smoke.folder, time_limit=5.0)
-    with pytest.raises(DataError, match=r"tolerances: .* there, .* now"):
-        run(["smoke"], CONTENDERS, tols=[1e-4], out=smoke.folder)
-    with pytest.raises(DataError, match="contenders"):
-        run(["smoke"], ["newton"], tols=BOTH, out=smoke.folder)
+    settings = {"sets": ["smoke"], "solvers": CONTENDERS, "tols": BOTH, "jobs": 1, "out": smoke.folder}
     changed = TestSet("smoke", "", 1, load_set("smoke").cases[::-1])
-    with pytest.raises(DataError, match="the data of smoke have changed"):
-        run([changed], CONTENDERS, tols=BOTH, out=smoke.folder)
-    with pytest.raises(DataError, match="sets: other ones"):
-        run([small], CONTENDERS, tols=BOTH, out=smoke.folder)
+    for other, words in (
+        ({"time_limit": 5.0}, "time_limit: 10.0 there, 5.0 now"),
+        ({"tols": [1e-4]}, "tolerances: without 1e-08"),
+        ({"solvers": ["newton"]}, "contenders: without CLARABEL primal, CLARABEL dual"),
+        ({"solvers": CONTENDERS[::-1]}, "contenders: in another order"),
+        ({"sets": [changed]}, "sets: other data in smoke"),
+        ({"sets": [small], "jobs": 2}, "sets: without smoke, with small; jobs: 1 there, 2 now"),
+    ):
+        with pytest.raises(DataError) as raised:
+            run(**settings | other)
+        start = f"out: {smoke.folder} has a run of other settings ("
+        assert str(raised.value) == f"{start}{words}); use another --out, or --fresh"
+
+
+def test_a_row_of_another_run_is_refused(smoke, tmp_path):
+    out = shutil.copytree(smoke.folder, tmp_path / "copy")
+    text = (out / "rows.csv").read_text(encoding="utf-8")
+    for old, new in ((",edge,", ",ledge,"), ("CLARABEL", "RIVAL"), ("1e-08", "1e-09"), ("smoke", "smog")):
+        (out / "rows.csv").write_text(text.replace(old, new), encoding="utf-8")
+        with pytest.raises(DataError, match=rf"rows\.csv has a row that is none of this run \(.*{new.strip(',')}"):
+            run(["smoke"], CONTENDERS, tols=BOTH, out=out, jobs=1)
+
+
+def test_a_full_disk_is_named(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "row_line", lambda row: row_line(row).replace("\n", "0" * 10**7 + "\n"))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, limits[1]))  # less than such a row
+    try:
+        with pytest.raises(DataError, match=r"out: cannot write to .* \(File too large\)"):
+            run([small], ["toys:honest"], tols=[1e-4], out=tmp_path, jobs=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (tmp_path / "rows.csv").stat().st_size == 10**6
+    assert read_run(tmp_path).rows == ()  # and the run can go on
 
 
 def test_a_run_of_other_versions_is_refused_until_it_is_to_be_fresh(smoke, small, tmp_path):
@@ -293,7 +308,7 @@ def test_a_run_of_other_versions_is_refused_until_it_is_to_be_fresh(smoke, small
     facts["cpu"] = "abacus"
     (out / "run.json").write_text(json.dumps(facts), encoding="utf-8")
     with pytest.raises(DataError, match=r"versions of numpy: 1\.0 there, .*cpu: abacus there"):
-        run(["smoke"], CONTENDERS, tols=BOTH, out=out)
+        run(["smoke"], CONTENDERS, tols=BOTH, out=out, jobs=1)
     found = run([small], ["newton", "toys:choosy"], ["dual"], tols=[1e-4], out=out, jobs=1, fresh=True)
     # and a choice of formulations is for those who have one
     assert [(row.solver, row.formulation) for row in found.rows] == [("newton", "both"), ("toys:choosy", "dual")]
@@ -306,6 +321,11 @@ def test_a_run_of_other_versions_is_refused_until_it_is_to_be_fresh(smoke, small
         ({"sets": []}, "sets: there is none"),
         ({"sets": ["smoke", "smoke"]}, "sets: 'smoke' is there twice"),
         ({"solvers": ["toys:absent"]}, "solver: 'toys:absent' cannot be imported"),
+        ({"solvers": ["toys:CONSTANT"]}, "solver: 'toys:CONSTANT' is not a function"),
+        ({"solvers": ["toys:not_forms"]}, "solver: formulations of 'toys:not_forms' must be a tuple"),
+        ({"solvers": [":f"]}, "solver: ':f' cannot be imported"),
+        ({"solvers": ["..toys:f"]}, r"solver: '\.\.toys:f' cannot be imported"),
+        ({"solvers": ["broken:f"]}, r"solver: 'broken:f' cannot be imported \(ZeroDivisionError: "),
         ({"solvers": []}, "solvers: none is left"),
         ({"formulations": ["triple"]}, "formulations: 'triple' is not known"),
         ({"solvers": ["toys:choosy"], "formulations": ["both"]}, "solvers: none is left"),
@@ -318,8 +338,10 @@ def test_a_run_of_other_versions_is_refused_until_it_is_to_be_fresh(smoke, small
         ({"jobs": 0}, "jobs: 0 is not a positive whole number"),
     ],
 )
-def test_bad_requests_are_refused_before_anything_is_written(options, words, tmp_path):
+def test_bad_requests_are_refused_before_anything_is_written(options, words, tmp_path, monkeypatch):
     out = tmp_path / "out"
+    (tmp_path / "broken.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(DataError, match=words):
         run(**{"sets": ["smoke"], "solvers": ["newton"], "out": out, **options})
     assert not out.exists()

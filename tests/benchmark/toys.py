@@ -14,6 +14,7 @@ import numpy as np
 from pre_convex.benchmark.contenders import Answer, find_contender
 
 newton = find_contender("newton")
+CONSTANT = 3
 #: what eaters are stopped at, should the runner fail to
 TOO_MUCH = 2000
 
@@ -169,9 +170,20 @@ def speechless(problem, formulation, tol):
 
 
 def parent(problem, formulation, tol):
-    """Leaves a process behind and hangs."""
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)", os.environ["PRE_TEST_MARK"]])
-    time.sleep(3600)
+    """Leaves processes behind, one of which goes its own way, and hangs at 1e-6 until a file is there."""
+    place = os.environ.get("PRE_TEST_GO")
+    if problem.n_q > 4 and tol < 1e-5 and place is not None and not Path(place).exists():
+        for own_way in (False, True):
+            subprocess.Popen(["sleep", "3600"], start_new_session=own_way)
+        time.sleep(3600)
+    return newton(problem, formulation, tol)
+
+
+def not_forms(problem, formulation, tol):
+    return newton(problem, formulation, tol)
+
+
+not_forms.formulations = "primal"
 
 
 def killer(problem, formulation, tol):
