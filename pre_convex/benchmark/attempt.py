@@ -12,9 +12,8 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,6 +37,7 @@ SLACK = 1024 * MB
 MANY = 4096
 
 Tell = Callable[[dict[str, Any]], None]
+Loaded = TypeVar("Loaded")
 
 
 def attempt(task: Mapping[str, Any], tell: Tell) -> None:
@@ -48,23 +48,23 @@ def attempt(task: Mapping[str, Any], tell: Tell) -> None:
     task : mapping
         ``case``, the path of its file; ``solver``, ``formulation``, ``tol``; ``memory_limit`` in MB.
     tell : callable
-        Takes ``{"phase": name}`` and at last the outcome, or ``{"fault": words}`` where the case cannot be read.
+        Takes ``{"phase": name}`` and at last the outcome, or ``{"fault": words}`` where the case or the
+        contender cannot be loaded.
     """
     try:
         _attempt(task, tell)
-    except UnreadableError as error:
+    except NotLoadedError as error:
         tell({"fault": str(error)})
 
 
-class UnreadableError(Exception):
-    """The case cannot be read, which is the fault of no contender."""
+class NotLoadedError(Exception):
+    """A case or a contender that was there when the run began is not there: nobody has failed to solve anything."""
 
 
 def _attempt(task: Mapping[str, Any], tell: Tell) -> None:
-    """Work on a task whose case can be read."""
+    """Work on a task."""
     warnings.simplefilter("ignore")
-    case = _read(task["case"])
-    contender = find_contender(task["solver"])
+    case, contender = _loaded(read_case, task["case"]), _loaded(find_contender, task["solver"])
     formulation, tol = str(task["formulation"]), float(task["tol"])
     tell({"phase": "warm-up", "memory": resident()})
     limit = float(task["memory_limit"])
@@ -89,16 +89,16 @@ def _attempt(task: Mapping[str, Any], tell: Tell) -> None:
     elif memory > limit:  # for a moment, between two looks of the watcher
         tell(outcome(Verdict.MEMORY, claim=answer.claim, note=f"over {limit:g} MB"))
     else:
-        case = _read(task["case"])  # a contender may have written to the arrays that it was given
+        case = _loaded(read_case, task["case"])  # a contender may have written to the arrays that it was given
         tell(_judged(case, answer, tol, fault, {"memory": memory, "time": seconds}))
 
 
-def _read(path: str) -> Case:
-    """The case of a file."""
+def _loaded(load: Callable[[str], Loaded], name: str) -> Loaded:
+    """A case, or a contender."""
     try:
-        return read_case(Path(path))
+        return load(name)
     except Exception as error:
-        raise UnreadableError(str(error) if isinstance(error, DataError) else _words(error)) from error
+        raise NotLoadedError(str(error) if isinstance(error, DataError) else _words(error)) from error
 
 
 def outcome(verdict: Verdict, *, claim: str = "", note: str = "", numbers: Any = None) -> dict[str, Any]:

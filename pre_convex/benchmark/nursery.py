@@ -1,10 +1,10 @@
 """A process that is started once, loads all libraries, and forks a child for every solve.
 
-``python -m pre_convex.benchmark.nursery FOLDER SOLVER ...`` reads a task, a line of JSON, from its input, watches the
-child that works on it, ends it when it is over a limit, and writes the outcome as a line of JSON. It ends when it is
-told to stop, or with its input: then the runner was killed, and it removes the folder of the cases, so that nothing is
-left behind. A program of its own and no module of the caller's: it can be used from notebooks and from scripts that
-have no guard against being imported again.
+It is given the folder of the cases and the cone solvers to load. It reads a task, a line of JSON, from its input,
+watches the child that works on it, ends it when it is over a limit, and writes the outcome as a line of JSON. It ends
+when it is told to stop, or with its input: then the runner was killed, and it removes the folder of the cases, so that
+nothing is left behind. A program of its own and no module of the caller's: it can be used from notebooks and from
+scripts that have no guard against being imported again.
 """
 
 from __future__ import annotations
@@ -251,7 +251,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-if __name__ == "__main__":
-    main()

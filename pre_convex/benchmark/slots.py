@@ -25,6 +25,11 @@ KNOBS = (
     *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS"),
 )
 
+#: program of a nursery, whose first argument is the path of modules
+NURSERY = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from pre_convex.benchmark.nursery import main; main()"
+)
+
 #: the line after which a nursery is given no task
 STOP = b"stop\n"
 
@@ -44,13 +49,13 @@ class Slot:
         """Start the nursery and wait until it is ready."""
         self.stop()
         threads = dict.fromkeys(KNOBS, str(THREADS))
-        # what can be imported here can be imported there
-        path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
+        # what can be imported here can be imported there, whatever the folders are called
+        path = json.dumps([os.path.abspath(place) for place in sys.path])
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "pre_convex.benchmark.nursery", *self.arguments],
+            [sys.executable, "-P", "-c", NURSERY, path, *self.arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **threads, "PYTHONPATH": path},
+            env={**os.environ, **threads},
             start_new_session=True,  # Ctrl-C is for the runner
         )
         if not self.output.readline():

@@ -74,7 +74,8 @@ def cells(lines, name):
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory):
     """Folder and command of a run of an exported set that was interrupted, and what became of it."""
-    place = tmp_path_factory.mktemp("bench")
+    place = tmp_path_factory.mktemp("bench") / "a:b, c"  # no name for a path of modules
+    place.mkdir()
     (place / "own.py").write_text(SLEEPER)
     write_set(load_set("smoke"), place / "my,set")
     call = ("--set", "my,set", "--solver", "newton,own:solve", "--solver", "own:liar", "--tol", "1e-3", "--jobs", "1")

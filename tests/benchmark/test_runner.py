@@ -144,6 +144,13 @@ def test_a_case_that_vanishes_ends_the_run_and_is_held_against_nobody(tmp_path, 
     assert all(row.verdict == "solved" for row in read_run(tmp_path / "out").rows)
 
 
+def test_a_solver_that_is_found_nowhere_else_ends_the_run(small, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "only_here", sys.modules["toys"])
+    with pytest.raises(PreConvexError, match="the run cannot go on; solver: 'only_here:honest' cannot be imported"):
+        run([small], ["only_here:honest"], tols=[1e-4], out=tmp_path, jobs=1)
+    assert read_run(tmp_path).rows == ()
+
+
 def test_newton_and_a_cone_solver(smoke):
     assert len(smoke.rows) == 4 * 3 * 2
     assert {row.verdict for row in smoke.rows} == {Verdict.SOLVED}
