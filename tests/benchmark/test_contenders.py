@@ -1,5 +1,7 @@
 """How the cone solvers of the benchmark are called."""
 
+import time
+
 import pytest
 
 from pre_convex.benchmark.contenders import _options, find_contender
@@ -38,3 +40,18 @@ def test_the_solver_is_given_them(name, monkeypatch):
     answer = find_contender(name)(load_set("smoke").cases[0].problem, "dual", 1e-6)
     assert answer.claim == "optimal"
     assert {"solver": name, **_options(find_solver(name), 1e-6)}.items() <= seen[0].items()
+
+
+def test_a_solver_that_raises_has_spent_the_time_itself(monkeypatch):
+    import cvxpy as cp
+
+    from pre_convex.benchmark.sets import load_set
+
+    def fail(self, **options):
+        time.sleep(0.2)
+        raise cp.SolverError("gave up")
+
+    monkeypatch.setattr(cp.Problem, "solve", fail)
+    answer = find_contender("CLARABEL")(load_set("smoke").cases[0].problem, "dual", 1e-6)
+    assert answer.claim == "SolverError: gave up"
+    assert answer.solve_time >= 0.2
