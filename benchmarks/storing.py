@@ -8,12 +8,14 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
+from pre_convex.versions import processor
+
 ROOT = Path(__file__).parents[1]
 
 
 def store(name: str, rows: list[dict[str, object]], packages: tuple[str, ...]) -> Path:
     """Write ``benchmarks/results/NAME.csv``."""
-    facts: dict[str, object] = {"cpu": cpu(), "cores": os.cpu_count(), "python": platform.python_version()}
+    facts: dict[str, object] = {"cpu": processor(), "cores": os.cpu_count(), "python": platform.python_version()}
     facts |= {package: version(package) for package in packages}
     path = ROOT / "benchmarks" / "results" / f"{name}.csv"
     path.parent.mkdir(exist_ok=True)
@@ -31,12 +33,3 @@ def quote(page: str, mark: str, lines: list[str]) -> None:
     start, end = text.index(f"<!-- {mark} -->"), text.index(f"<!-- /{mark} -->")
     body = "\n".join([f"<!-- {mark} -->", *lines, ""])
     path.write_text(text[:start] + body + text[end:], encoding="utf-8")
-
-
-def cpu() -> str:
-    """Model name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()

@@ -16,7 +16,7 @@ LAYERS = [
     ["errors"],
     ["entropy"],
     ["arrays", "linear", "norms", "threads"],
-    ["checks", "files", "tables", "progress", "sources"],
+    ["checks", "files", "tables", "progress", "sources", "versions"],
     ["passes"],
     ["coordinates"],
     ["features", "likelihoods"],

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from ..versions import processor, versions_of
 
 __all__ = ["cores", "machine"]
 
@@ -29,12 +30,12 @@ CODE = (
 def machine(contenders: Iterable[str]) -> dict[str, Any]:
     """Versions, a checksum of the code that solves and judges, and the processor; no names of hosts or folders."""
     return {
-        "versions": dict(_versions()),
+        "versions": versions_of(PACKAGES),
         "code": _checksum(path for pattern in CODE for path in sorted(ROOT.glob(pattern))),
         "functions": {name: _source(name) for name in contenders if ":" in name},
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "cpu": _cpu(),
+        "cpu": processor(),
         "cores": cores(),
     }
 
@@ -42,15 +43,6 @@ def machine(contenders: Iterable[str]) -> dict[str, Any]:
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _versions() -> Iterator[tuple[str, str]]:
-    """Versions of what is installed."""
-    for package in PACKAGES:
-        try:
-            yield package, version(package)
-        except PackageNotFoundError:
-            continue
 
 
 def _source(contender: str) -> str:
@@ -65,12 +57,3 @@ def _checksum(paths: Iterable[Path]) -> str:
     for path in paths:
         found.update(path.read_bytes())
     return found.hexdigest()[:16]
-
-
-def _cpu() -> str:
-    """Model name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()

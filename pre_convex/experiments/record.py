@@ -8,7 +8,6 @@ import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -17,6 +16,7 @@ import numpy as np
 from ..errors import DataError
 from ..files import write_whole
 from ..progress import track
+from ..versions import versions_of
 
 if TYPE_CHECKING:
     from ..plots.canvas import Figure
@@ -158,7 +158,7 @@ def perform(name: str, setting: Setting) -> tuple[Outcome, dict[str, Any]]:
         "verdict": outcome.verdict,
         "findings": [vars(finding) for finding in outcome.findings],
         "seconds": round(time.perf_counter() - start, 2),
-        "versions": {"python": platform.python_version(), **dict(_versions())},
+        "versions": {"python": platform.python_version(), **versions_of(PACKAGES)},
         "data": _plain(outcome.data),
     }
     return _outcome(record), record
@@ -188,15 +188,6 @@ def read_outcome(path: Path) -> tuple[Outcome, dict[str, Any]]:
 def _outcome(record: Mapping[str, Any]) -> Outcome:
     """The outcome that a file's content holds."""
     return Outcome(tuple(Finding(**finding) for finding in record["findings"]), record["verdict"], record["data"])
-
-
-def _versions() -> Iterator[tuple[str, str]]:
-    """Versions of the packages that are installed."""
-    for package in PACKAGES:
-        try:
-            yield package, version(package)
-        except PackageNotFoundError:
-            continue
 
 
 def _plain(value: Any) -> Any:
