@@ -96,8 +96,8 @@ def _times(rows: Sequence[Row], limit: float) -> Iterator[str]:
     following = "; ".join(f"{m.contender} takes {number(m.ratio)} times as long" for m in rest[:2])
     last = f"; {rest[-1].contender}, the slowest, {number(rest[-1].ratio)} times" if len(rest) > 2 else ""
     yield (
-        f"At {short(tol)} {first.contender} is quickest in the shifted geometric mean, with unsolved cases at the limit "
-        f"of {limit:g} s; {following}{last}."
+        f"At {short(tol)} {first.contender} is quickest in the shifted geometric mean, with unsolved cases at the "
+        f"limit of {limit:g} s; {following}{last}."
     )
 
 
