@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import zipfile
 from dataclasses import asdict, fields
@@ -15,7 +14,7 @@ from .classifier import RatioClassifier
 from .errors import DataError
 from .estimators import KLIEP, PluginRatio, PosteriorRatio
 from .features import from_state, make_features, to_state
-from .files import write_whole
+from .files import read_arrays, write_arrays, write_whole
 from .likelihoods import Gaussian
 from .problem import RatioProblem
 from .selection import RadiusChoice
@@ -48,7 +47,6 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
     if isinstance(fit, RatioClassifier):
         arrays["classes"] = fit.classes_
     header = {
-        "format": FORMAT,
         "kind": type(fit).__name__,
         "params": {k: _plain(v) for k, v in fit.get_params().items() if k not in (*FUNCTIONS, "features")},
         "features": _split(to_state(fit.features_), arrays, "map"),
@@ -72,14 +70,8 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
         },
     }
     target = Path(path)
-    arrays["header"] = np.array(json.dumps(header))
-
-    def write(place: Path) -> None:
-        with place.open("wb") as file:
-            np.savez(file, **arrays)
-
     try:
-        return write_whole(target, write)
+        return write_whole(target, lambda place: write_arrays(place, FORMAT, header, arrays))
     except OSError as error:
         raise DataError(f"path: cannot write {target} ({error.strerror})") from error
 
@@ -98,18 +90,12 @@ def load(path: str | os.PathLike[str]) -> PosteriorRatio:
     True
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(str(arrays.pop("header")))
-        if header["format"] != FORMAT:
-            raise DataError(f"path: {path} has format {header['format']}, this version reads {FORMAT}")
-        return _rebuild(header, arrays)
+        return _rebuild(*read_arrays(path, FORMAT))
     except OSError as error:
         raise DataError(f"path: cannot read {path} ({error.strerror or error})") from error
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"path: {path} is not a fit that this package wrote") from error
+        why = f" ({error})" if isinstance(error, DataError) else ""
+        raise DataError(f"path: {path} is not a fit that this package wrote{why}") from error
 
 
 def _plugin_state(fit: PluginRatio, arrays: dict[str, Any]) -> Any:

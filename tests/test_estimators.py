@@ -422,6 +422,9 @@ def test_files_that_are_no_fits(tmp_path):
     np.savez(bad, header=np.array([object()], dtype=object))
     with pytest.raises(pre.DataError, match="is not a fit that this package wrote"):
         pre.load(bad)  # a pickled object inside is refused, not run
+    np.savez_compressed(bad, header=np.zeros(10**6))
+    with pytest.raises(pre.DataError, match=r"not a fit that this package wrote \(its parts are compressed"):
+        pre.load(bad)  # a small file that would fill the memory is not unpacked
     with pytest.raises(pre.DataError, match="path: cannot read"):
         pre.load(tmp_path / "absent.npz")
     x_p, x_q, *_ = samples(50)

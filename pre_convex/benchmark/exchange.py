@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
 from ..arrays import frozen
 from ..entropy import Array
 from ..errors import DataError
-from ..files import write_whole
+from ..files import read_arrays, write_arrays, write_whole
 from ..problem import RatioProblem
 from .case import Case, Truth
 from .sets import TestSet
@@ -60,26 +59,14 @@ def write_case(case: Case, path: str | os.PathLike[str]) -> Path:
     >>> bool(np.all(copy.problem.log_base == case.problem.log_base)), copy.value == case.value
     (True, True)
     """
-    arrays: dict[str, Any] = _arrays(case)
-    arrays["header"] = np.array(json.dumps({"format": FORMAT, **_words(case), "flat": case.problem.rows.flat}))
-
-    def write(place: Path) -> None:
-        with place.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-
-    return _write(Path(path), write)
+    header = {**_words(case), "flat": case.problem.rows.flat}
+    return _write(Path(path), lambda place: write_arrays(place, FORMAT, header, _arrays(case)))
 
 
 def read_case(path: str | os.PathLike[str]) -> Case:
     """Read a case back; every array has the bits that were written."""
     try:
-        _check_sizes(path)
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(str(arrays.pop("header")))
-        if header["format"] != FORMAT:
-            raise DataError(f"path: {path} has format {header['format']}, this version reads {FORMAT}")
-        return _rebuild(header, arrays)
+        return _rebuild(*read_arrays(path, FORMAT))
     except OSError as error:
         raise DataError(f"path: cannot read {path} ({error.strerror or error})") from error
     except DAMAGE as error:
@@ -240,27 +227,6 @@ def _plain(key: str, value: Any) -> Any:
 def _facts(found: Mapping[str, Any]) -> dict[str, Any]:
     """Inverse of :func:`_plain`."""
     return {key: float(value["float"]) if isinstance(value, dict) else value for key, value in found.items()}
-
-
-def _check_sizes(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that declares more than it holds, before memory is asked for."""
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        held = sum(member.file_size for member in members)
-        if held > os.path.getsize(path) or any(member.compress_type != zipfile.ZIP_STORED for member in members):
-            raise DataError("its parts are compressed or overlap")
-        if len({member.filename for member in members}) < len(members):
-            raise DataError("it has an array twice")
-        for member in members:
-            with archive.open(member) as file:
-                major, _ = npy.read_magic(file)
-                read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
-                shape, _, dtype = read(file)
-                size = dtype.itemsize
-                for length in shape:
-                    size *= max(length, 0)  # of whole numbers, which cannot overflow
-                if dtype.hasobject or not dtype.itemsize or size != member.file_size - file.tell():
-                    raise DataError(f"{member.filename} is no plain array of the size that it declares")
 
 
 def _rebuild(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Case:
