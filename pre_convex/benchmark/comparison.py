@@ -28,8 +28,6 @@ FAR = 2.0
 SHOWN = 12
 #: columns that name a row
 WORDS = ("set", "case", "contender", "tolerance")
-#: facts that differ between any two runs and say nothing
-PASSING = ("started", "finished", "seconds", "elapsed", "date", "time", "out", "folder", "host", "pid")
 
 
 @dataclass(frozen=True)
@@ -203,13 +201,12 @@ def _changes(pairs: Sequence[Change]) -> Iterator[TimeChange]:
 
 
 def _facts(a: Run, b: Run) -> Iterator[tuple[str, str, str]]:
-    """Facts that differ, those of sets and those that always do left out."""
+    """Facts that differ, those of sets left out."""
     before, now = flat(a.facts), flat(b.facts)
     for name in dict.fromkeys([*before, *now]):
-        if name.rpartition(".")[2] not in PASSING:
-            pair = tuple(show(facts[name]) if name in facts else "–" for facts in (before, now))
-            if pair[0] != pair[1]:
-                yield name, pair[0], pair[1]
+        pair = tuple(show(facts[name]) if name in facts else "–" for facts in (before, now))
+        if pair[0] != pair[1]:
+            yield name, pair[0], pair[1]
 
 
 def _sets(a: Run, b: Run) -> Iterator[tuple[str, str, str]]:

@@ -138,7 +138,7 @@ def _work(group: Group, done: Mapping[Key, Row], limits: Mapping[str, float], re
             last = done[row.key]
             continue
         if last is not None and last.verdict in LIMITS:  # a tighter tolerance takes no less
-            note = last.note if last.note.startswith("not run") else f"not run: {last.verdict} at {_short(last.tol)}"
+            note = last.note if last.note.startswith("not run") else f"not run: {last.verdict} at {last.tol:g}"
             row = replace(row, verdict=last.verdict, note=note)
         else:
             task = {"case": str(group.path), "solver": row.solver, "formulation": row.formulation, "tol": tol}
@@ -219,7 +219,7 @@ def _kept(folder: Path, facts: Mapping[str, Any]) -> tuple[Row, ...]:
     for row in found.rows:
         known = row.case in sets.get(row.group, ()) and [row.solver, row.formulation] in names
         if not known or row.tol not in facts["tolerances"]:
-            words = " ".join([row.group, row.case, row.solver, row.formulation, _short(row.tol)])
+            words = " ".join([row.group, row.case, row.solver, row.formulation, f"{row.tol:g}"])
             raise DataError(f"out: {folder / ROWS} has a row that is none of this run ({words}); use --fresh")
     return found.rows
 
@@ -252,15 +252,3 @@ def _set_facts(test_set: TestSet) -> dict[str, Any]:
         "cases": len(names),
         "names": names,
     }
-
-
-def _short(tol: float) -> str:
-    """A tolerance as people write it.
-
-    Examples
-    --------
-    >>> _short(1e-4), _short(2.5e-4)
-    ('1e-04', '0.00025')
-    """
-    text = f"{tol:.0e}"
-    return text if float(text) == tol else f"{tol:g}"

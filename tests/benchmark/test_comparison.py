@@ -9,7 +9,6 @@ from pre_convex.benchmark.metrics import Verdict
 
 FACTS = {
     "cpu": "old",
-    "started": "yesterday",
     "versions": {"numpy": "2.1", "scs": "3.2"},
     "sets": [{"name": "easy", "checksum": "abc", "version": 1}],
 }
@@ -47,7 +46,7 @@ def test_changed_verdicts_and_times():
 
 
 def test_facts_that_differ():
-    later = {**FACTS, "cpu": "new", "started": "today", "versions": {"numpy": "2.2", "scs": "3.2", "ecos": "2.0"}}
+    later = {**FACTS, "cpu": "new", "versions": {"numpy": "2.2", "scs": "3.2", "ecos": "2.0"}}
     c = compare(run_of([row("a")], **FACTS), run_of([row("a")], **later))
     assert c.facts == (("cpu", "old", "new"), ("versions.numpy", "2.1", "2.2"), ("versions.ecos", "–", "2.0"))
     assert "times are not those of one machine" in c.to_markdown()

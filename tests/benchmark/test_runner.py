@@ -98,7 +98,7 @@ def test_what_a_contender_does_is_told_by_its_rows(toys, name):
     assert [row.verdict for row in rows] == [verdict] * 2
     assert words in rows[0].note
     if verdict in (Verdict.TIME, Verdict.MEMORY):
-        assert rows[1].note == f"not run: {verdict} at 1e-04"
+        assert rows[1].note == f"not run: {verdict} at 0.0001"
     else:
         assert rows[1].note == rows[0].note
 
