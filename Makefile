@@ -1,17 +1,21 @@
 # Two commands do everything on a fresh machine with Python (>= 3.11) and make:
 #   make demo    set up .venv, solve one problem with every solver, write a figure
 #   make test    set up .venv, run the tests
+# make docs builds the site into docs/_build/html (formulas come from an npm package, so it needs npm)
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test setup lint format bench bench-scale solvers peers costs coverage experiments clean
+.PHONY: demo test docs setup lint format bench bench-scale solvers peers costs coverage experiments clean
 
 demo: setup
 	$(BIN)/pre-convex demo
 
 test: setup
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+docs: setup
+	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs docs/_build/html $(ARGS)
 
 setup: $(STAMP)
 
@@ -58,5 +62,5 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' \
-		--group tests --group lint
+		--group tests --group lint --group docs
 	@touch $@

@@ -69,27 +69,44 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES})
 
 
-if TYPE_CHECKING:
-    from .classifier import RatioClassifier
-    from .diagnostics import diagnose
-    from .errors import (
-        BoundaryError,
-        DataError,
-        InfeasibleError,
-        MissingExtraError,
-        PreConvexError,
-        SolveError,
-        UnknownSolverError,
-    )
-    from .estimators import KLIEP, PluginRatio, PosteriorRatio
-    from .feasibility import Hull, Position, minimal_radius
-    from .features import Autocorrelation, Concatenation, LagProducts, Linear, Polynomial
-    from .inference import Inference
-    from .kernels import Kernel
-    from .likelihoods import ClassProbability, Gaussian
-    from .problem import RatioProblem
-    from .programs import Program, dual_program, primal_program
-    from .solution import Certificate, Solution, Status
-    from .solvers import Solutions, certify, installed_solvers, radius_path, solve, solve_many
-    from .storage import load, save
-    from .theory import conditions
+if TYPE_CHECKING:  # repeated names: type checkers of users see them as exported
+    from .classifier import RatioClassifier as RatioClassifier
+    from .diagnostics import diagnose as diagnose
+    from .errors import BoundaryError as BoundaryError
+    from .errors import DataError as DataError
+    from .errors import InfeasibleError as InfeasibleError
+    from .errors import MissingExtraError as MissingExtraError
+    from .errors import PreConvexError as PreConvexError
+    from .errors import SolveError as SolveError
+    from .errors import UnknownSolverError as UnknownSolverError
+    from .estimators import KLIEP as KLIEP
+    from .estimators import PluginRatio as PluginRatio
+    from .estimators import PosteriorRatio as PosteriorRatio
+    from .feasibility import Hull as Hull
+    from .feasibility import Position as Position
+    from .feasibility import minimal_radius as minimal_radius
+    from .features import Autocorrelation as Autocorrelation
+    from .features import Concatenation as Concatenation
+    from .features import LagProducts as LagProducts
+    from .features import Linear as Linear
+    from .features import Polynomial as Polynomial
+    from .inference import Inference as Inference
+    from .kernels import Kernel as Kernel
+    from .likelihoods import ClassProbability as ClassProbability
+    from .likelihoods import Gaussian as Gaussian
+    from .problem import RatioProblem as RatioProblem
+    from .programs import Program as Program
+    from .programs import dual_program as dual_program
+    from .programs import primal_program as primal_program
+    from .solution import Certificate as Certificate
+    from .solution import Solution as Solution
+    from .solution import Status as Status
+    from .solvers import Solutions as Solutions
+    from .solvers import certify as certify
+    from .solvers import installed_solvers as installed_solvers
+    from .solvers import radius_path as radius_path
+    from .solvers import solve as solve
+    from .solvers import solve_many as solve_many
+    from .storage import load as load
+    from .storage import save as save
+    from .theory import conditions as conditions

@@ -41,11 +41,13 @@ LAYERS = [
     ["plots"],
     ["applications"],
     ["experiments", "benchmark"],
+    ["teaching"],
     ["fitting"],
     ["cli"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-MODULES = sorted(PACKAGE.rglob("*.py"))
+LESSONS = PACKAGE / "teaching" / "lessons"  # scripts, not modules
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != LESSONS)
 
 
 def unit(path):
