@@ -34,6 +34,11 @@ def write_whole(path: Path, write: Callable[[Path], Any]) -> Path:
     return path
 
 
+def write_text(path: Path, text: str) -> Path:
+    """Write a whole text file or none."""
+    return write_whole(path, lambda place: place.write_text(text, encoding="utf-8"))
+
+
 def write_arrays(place: Path, kind: int, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write arrays, and a header of plain data with the number of its format, as ``.npz`` without compression."""
     text = np.array(json.dumps({"format": kind, **header}))

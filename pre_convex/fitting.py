@@ -14,7 +14,7 @@ import numpy as np
 from .entropy import Array
 from .errors import DataError, MissingExtraError
 from .estimators import PosteriorRatio
-from .files import write_whole
+from .files import write_text, write_whole
 from .report import KEYS, Report
 from .tables import Table
 
@@ -51,15 +51,15 @@ def write_fit(fit: PosteriorRatio, x_q: Array, out: Path, level: float) -> Itera
         out.mkdir(parents=True, exist_ok=True)
         report = fit.summary(level)
         results = json.dumps(_plain(_results(fit, report)), indent=2, allow_nan=False) + "\n"
-        yield write_whole(out / "results.json", lambda path: path.write_text(results))
+        yield write_text(out / "results.json", results)
         header = ",".join(("feature", *KEYS)[: 1 + report.values.shape[1]])
         rows = [
             ",".join([_cell(name), *(repr(float(v)) for v in row)])
             for name, row in zip(report.names, report.values, strict=True)
         ]
-        yield write_whole(out / "coefficients.csv", lambda path: path.write_text("\n".join([header, *rows]) + "\n"))
+        yield write_text(out / "coefficients.csv", "\n".join([header, *rows]) + "\n")
         weights = ["weight", *(repr(float(m)) for m in fit.mu_)]
-        yield write_whole(out / "weights.csv", lambda path: path.write_text("\n".join(weights) + "\n"))
+        yield write_text(out / "weights.csv", "\n".join(weights) + "\n")
         for name, figure in _figures(fit, x_q, level):
             yield write_whole(out / f"{name}.png", lambda path, f=figure: f.savefig(path, format="png"))  # type: ignore[misc]
     except OSError as error:

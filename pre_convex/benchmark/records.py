@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..files import write_whole
+from ..files import write_text
 from .metrics import METRICS, Verdict
 
 __all__ = ["FACTS", "ROWS", "Key", "Row", "Run", "header", "one_line", "read_run", "row_line", "write_facts"]
@@ -131,7 +131,7 @@ def _in_order(rows: Iterable[Row], facts: Mapping[str, Any]) -> list[Row]:
 def write_facts(facts: Mapping[str, Any], folder: Path) -> Path:
     """Write ``run.json``, whole or not at all."""
     text = json.dumps({"format": FORMAT, **facts}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return write_whole(folder / FACTS, lambda path: path.write_text(text, encoding="utf-8"))
+    return write_text(folder / FACTS, text)
 
 
 def header() -> str:

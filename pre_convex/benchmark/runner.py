@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import DataError, PreConvexError
-from ..files import write_whole
+from ..files import write_text
 from ..progress import bar
 from ..solvers import find_solver
 from .choices import contenders_of, positive, sets_of, tolerances_of
@@ -206,7 +206,7 @@ def _opened(folder: Path, facts: Mapping[str, Any], fresh: bool) -> Iterator[tup
 def _store(folder: Path, rows: Sequence[Row]) -> None:
     """Write ``rows.csv``, whole or not at all."""
     text = "".join([header(), *map(row_line, rows)])
-    write_whole(folder / ROWS, lambda path: path.write_text(text, encoding="utf-8"))
+    write_text(folder / ROWS, text)
 
 
 def _kept(folder: Path, facts: Mapping[str, Any]) -> tuple[Row, ...]:

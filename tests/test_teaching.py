@@ -1,0 +1,173 @@
+"""Lessons keep their form, and become scripts and notebooks that run."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from pre_convex.errors import DataError
+from pre_convex.teaching.catalogue import find_lesson, lessons
+from pre_convex.teaching.notebook import to_markdown, to_notebook, to_script
+
+LESSONS = lessons()
+NUMBERED = [lesson for lesson in LESSONS if lesson.name.isdigit()]
+
+
+def by_stem(lesson):
+    return lesson.stem
+
+
+def teach(folder, *words):
+    return subprocess.run(
+        [sys.executable, "-m", "pre_convex", "teach", *words],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_lessons_are_numbered_without_a_gap():
+    assert [int(lesson.name) for lesson in NUMBERED] == list(range(1, 13))
+    assert [lesson.name for lesson in LESSONS[12:]] == ["errata"]
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=by_stem)
+def test_every_lesson_has_a_title_text_and_code(lesson):
+    book = json.loads(to_notebook(lesson))
+    kinds = [cell["cell_type"] for cell in book["cells"]]
+    assert kinds[0] == "markdown"
+    assert kinds.count("code") >= 3
+    assert book["cells"][0]["source"].startswith("# ")
+
+
+@pytest.mark.parametrize("lesson", NUMBERED, ids=by_stem)
+def test_every_exercise_has_a_solution_with_code(lesson):
+    text = lesson.source
+    asked = re.findall(r"^# \*\*Exercise (\d+)\.\*\*", text, re.M)
+    solved = re.findall(r"^# Solution (\d+)\n# \^{3,}$", text, re.M)
+    assert len(asked) >= 3
+    assert asked == solved == [str(i + 1) for i in range(len(asked))]
+    parts = re.split(r"^# Solution \d+\n# \^{3,}$", text, flags=re.M)[1:]
+    for part in parts:
+        assert re.search(r"^[^#\s]", part, re.M), "a solution has no code"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=by_stem)
+def test_a_lesson_states_what_its_code_checks(lesson):
+    tree = ast.parse(lesson.source)
+    assert sum(isinstance(node, ast.Assert) for node in ast.walk(tree)) >= 3
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=by_stem)
+def test_notebooks_are_valid_and_nothing_of_the_markup_is_left(lesson):
+    nbformat = pytest.importorskip("nbformat")
+    book = nbformat.reads(to_notebook(lesson), as_version=4)
+    nbformat.validate(book)
+    code = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
+    assert ast.dump(ast.parse(code)) == ast.dump(ast.Module(ast.parse(lesson.source).body[1:], []))
+    for cell in book.cells:
+        if cell.cell_type == "markdown":
+            prose = re.sub(r"\$\$.*?\$\$|```.*?```|\$[^$]+\$|`[^`]+`", "", cell.source, flags=re.S)
+            assert not re.search(r"^\s*\.\. |:\w+:`|``|`_|^[=^-]{3,}$|^::|\\ ", prose, re.M), prose
+            assert prose.count("$") == 0, prose
+            assert prose.count("`") == 0, prose
+
+
+@pytest.mark.parametrize("lesson", NUMBERED, ids=by_stem)
+@pytest.mark.parametrize("make", [to_script, to_notebook])
+def test_solutions_can_be_left_out(lesson, make):
+    text = make(lesson, solutions=False)
+    assert "Solution 1" not in text
+    count = len(re.findall(r"^# \*\*Exercise \d+\.\*\*", lesson.source, re.M))
+    assert text.count("Your answer here") == text.count("your code here") == count
+    for number in range(1, count + 1):
+        assert f"**Exercise {number}.**" in text
+    if make is to_script:
+        body = lesson.source.split("# Exercises\n")[0]
+        kept = ast.parse(text).body[1:]
+        assert ast.dump(ast.Module(kept, [])) == ast.dump(ast.Module(ast.parse(body).body[1 : len(kept) + 1], []))
+        assert len(kept) == len(ast.parse(body).body) - 1
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("Title\n=====\n\nText.", "# Title\n\nText."),
+        ("A\n---", "## A"),
+        ("Solution 1\n^^^^^^^^^^", "### Solution 1"),
+        (r"the ratio :math:`r_\delta(x)` of", r"the ratio $r_\delta(x)$ of"),
+        (".. math::\n\n   a = b\n\nand", "$$\na = b\n$$\n\nand"),
+        (".. math::\n\n   a &= b \\\\\n     &= c", "$$\n\\begin{aligned}\na &= b \\\\\n  &= c\n\\end{aligned}\n$$"),
+        ("* one\n\n  .. math::\n\n     x\n\n* two", "* one\n\n  $$\n  x\n  $$\n\n* two"),
+        (".. note::\n\n   Take :math:`x`.\n\nOn.", "> **Note.**\n> Take $x$.\n\nOn."),
+        (".. code-block:: python\n\n   a = 1\n\n   b = 2", "```python\na = 1\n\nb = 2\n```"),
+        ("``a * b`` and `text <https://example.org/x>`_.", "`a * b` and [text](https://example.org/x)."),
+        (":doc:`the dual <04_dual>` and :doc:`/equations`", "*the dual* and *equations*"),
+        ("a long\n:math:`x\n+ y` one", "a long\n$x\n+ y$ one"),
+    ],
+)
+def test_markdown(given, expected):
+    assert to_markdown(given) == expected
+
+
+@pytest.mark.parametrize("name", ["0", "13", "", "x", "1.0"])
+def test_an_unknown_lesson_is_named(name):
+    with pytest.raises(DataError, match=r"LESSON: there is no lesson .* choose one of 1, 2"):
+        find_lesson(name)
+
+
+def test_teach_lists_the_lessons(tmp_path):
+    ran = teach(tmp_path)
+    assert ran.returncode == 0
+    for lesson in LESSONS:
+        assert lesson.title in ran.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_teach_writes_a_script_and_a_notebook_that_run(tmp_path):
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    ran = teach(tmp_path, "4")
+    assert ran.returncode == 0, ran.stderr
+    folder = tmp_path / "lessons"
+    script, notebook = folder / "04_dual.py", folder / "04_dual.ipynb"
+    assert sorted(folder.iterdir()) == [notebook, script]
+    for path in (script, notebook):
+        assert str(path.relative_to(tmp_path)) in ran.stdout
+    printed = subprocess.run(
+        [sys.executable, script], env={**os.environ, "MPLBACKEND": "agg"}, capture_output=True, text=True
+    )
+    assert printed.returncode == 0, printed.stderr
+    book = nbformat.read(notebook, as_version=4)
+    nbclient.NotebookClient(book, kernel_name="python3").execute()
+    outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
+    said = "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stdout")
+    assert said == printed.stdout
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+
+
+def test_teach_keeps_a_students_work(tmp_path):
+    assert teach(tmp_path, "1", "--no-solutions").returncode == 0
+    script = tmp_path / "lessons" / "01_two_samples.py"
+    script.write_text("mine")
+    refused = teach(tmp_path, "1")
+    assert refused.returncode == 2
+    assert "--replace" in refused.stderr
+    assert script.read_text() == "mine"
+    assert teach(tmp_path, "1", "--replace").returncode == 0
+    assert script.read_text(encoding="utf-8") == find_lesson("1").source
+
+
+def test_teach_names_what_is_wrong(tmp_path):
+    ran = teach(tmp_path, "99")
+    assert ran.returncode == 2
+    assert "no lesson '99'" in ran.stderr
+    (tmp_path / "taken").write_text("")
+    ran = teach(tmp_path, "1", "--out", "taken")
+    assert ran.returncode == 2
+    assert "--out" in ran.stderr
