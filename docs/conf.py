@@ -17,16 +17,38 @@ version = release = __version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
+    "equation_tags",
+    "lesson_pages",
     "mathjax_files",
-    "solutions",
+    "outside_pages",
 ]
 exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py"]
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_block"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
+
+#: files of the repository that links of the pages name, and the pages that show them
+outside_pages = {
+    "../README.md": "index",
+    "../CHANGELOG.md": "changes",
+    "../CONTRIBUTING.md": "contributing",
+    "../benchmarks/README.md": "benchmarks",
+}
+
+autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
+autodoc_typehints = "none"  # docstrings say what an argument may be
+autodoc_preserve_defaults = True
+autosummary_generate = False
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+maximum_signature_line_length = 90
+toc_object_entries_show_parents = "hide"
+add_module_names = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "../pre_convex/teaching/lessons",
@@ -37,6 +59,7 @@ sphinx_gallery_conf = {
     "capture_repr": (),
     "show_memory": False,
     "min_reported_time": 1e9,
+    "write_computation_times": False,
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_signature": False,
@@ -48,5 +71,30 @@ html_theme = "pydata_sphinx_theme"
 html_title = "pre_convex"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_theme_options = {
+    "logo": {"text": "pre_convex"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "navbar_end": ["theme-switcher"],
+    "primary_sidebar_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+}
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
+html_show_sphinx = False
+html_show_search_summary = False  # summaries are fetched, which a page opened from disk may not do
+html_copy_source = False
+copyright = f"{author}, Apache-2.0"
+
+
+def setup(app):
+    """Leave out what scikit-learn adds to estimators for the routing of metadata."""
+
+    def skip(app, what, name, obj, skipped, options):
+        return True if name.startswith("set_") and name.endswith("_request") else None
+
+    app.connect("autodoc-skip-member", skip)

@@ -153,7 +153,7 @@ class Certificate:
     moment_residual : float
         How far ‖b − F'μ‖ exceeds the radius.
     simplex_residual : float
-        max(|Σμ − 1|, −min μ).
+        ``max(|Σμ − 1|, −min μ)``.
     slackness : float
         g(δ) − ⟨b − F'μ, δ⟩, which is R‖δ‖_* − ⟨b − F'μ, δ⟩ without a user's penalty; zero at the optimum.
     e_qn : float
@@ -178,7 +178,7 @@ class Certificate:
     spread: float = np.inf
 
     def proves(self, tol: float) -> bool:
-        """Whether gap ≤ tol · (1 + |value|), with constraints and simplex respected to the same tolerance.
+        """Whether ``gap ≤ tol · (1 + |value|)``, with constraints and simplex respected to the same tolerance.
 
         Weights that were given must belong to δ as closely as such a gap allows: moments differ by no more than a
         multiple of its root.

@@ -165,8 +165,8 @@ def plot_coefficients(
 ) -> Axes:
     """Coefficients δ with their confidence intervals, the clearest first.
 
-    At most 40 are shown, those with the largest |δ| in standard errors. Where intervals would be wrong, the
-    coefficients stand alone, the largest |δ| first, and the title says why.
+    At most 40 are shown, those with the largest ``|δ|`` in standard errors. Where intervals would be wrong, the
+    coefficients stand alone, the largest ``|δ|`` first, and the title says why.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def solve_many(
     norm : {2, inf, 1}
         Norm of the moment constraint; 2 when left out.
     tol : float
-        An answer counts as optimal when its certified gap is at most tol · (1 + |value|).
+        An answer counts as optimal when its certified gap is at most ``tol · (1 + |value|)``.
     start : array of shape (k,) or (W, k), optional
         Where to start.
     verbose : bool

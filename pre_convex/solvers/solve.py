@@ -50,7 +50,7 @@ def solve(
     constraints : callable, optional
         ``constraints(delta)`` returns convex cvxpy constraints.
     tol : float
-        The answer counts as optimal when its certified gap is at most tol · (1 + |value|).
+        The answer counts as optimal when its certified gap is at most ``tol · (1 + |value|)``.
     polish : bool
         Whether Newton steps refine a cone solver's answer; its own certificate stays in ``solution.raw``.
     check : bool

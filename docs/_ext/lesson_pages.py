@@ -1,0 +1,56 @@
+"""Pages of lessons: solutions stay closed until opened, without a script, and downloads stand at the end."""
+
+from docutils import nodes
+from sphinx.addnodes import only
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+
+class MoveDownloads(SphinxTransform):
+    """Take sphinx-gallery's links to downloads out of the last section, and its note that they are there away."""
+
+    default_priority = 899
+
+    def apply(self) -> None:
+        """Do so where the page has them."""
+        for note in list(self.document.findall(nodes.note)):
+            if "sphx-glr-download-link-note" in note["classes"]:
+                remove(note)
+        for footer in list(self.document.findall(nodes.container)):
+            if "sphx-glr-footer-example" in footer["classes"]:
+                section = self.document.next_node(nodes.section)
+                if section is not None:
+                    remove(footer)
+                    section.append(footer)
+
+
+def remove(node: nodes.Element) -> None:
+    """Take a node out, and what stands around it only for its sake."""
+    around = node.parent
+    around.remove(node)
+    if isinstance(around, only) and not around.children:
+        around.parent.remove(around)
+
+
+class CloseSolutions(SphinxTransform):
+    """Wrap what stands under a heading "Solution …" in ``<details>``."""
+
+    default_priority = 900
+
+    def apply(self) -> None:
+        """Go through the sections of the page."""
+        for section in list(self.document.findall(nodes.section)):
+            title = section.next_node(nodes.title)
+            if title is None or not title.astext().startswith("Solution"):
+                continue
+            at = section.index(title) + 1
+            opening = nodes.raw("", '<details class="solution"><summary>Show the solution</summary>', format="html")
+            section.insert(at, opening)
+            section.append(nodes.raw("", "</details>", format="html"))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_transform(MoveDownloads)
+    app.add_transform(CloseSolutions)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

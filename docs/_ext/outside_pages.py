@@ -1,0 +1,31 @@
+"""Links to files of the repository that are not under ``docs`` lead to the pages that show these files.
+
+So the same link works where the repository is read and in the site: ``outside_pages`` in ``conf.py`` names the pages.
+"""
+
+from pathlib import Path
+
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+
+class OutsidePages(SphinxTransform):
+    """Give such links their page as target."""
+
+    default_priority = 400
+
+    def apply(self) -> None:
+        """MyST names what it does not find among the pages by its path, without ``.md``."""
+        folder = Path(self.env.srcdir)
+        pages = {str((folder / path).resolve().with_suffix("")): name for path, name in self.config.outside_pages.items()}
+        for link in self.document.findall(pending_xref):
+            if link.get("refdomain") == "doc" and link["reftarget"] in pages:
+                link["reftarget"] = pages[link["reftarget"]]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_config_value("outside_pages", {}, "env")
+    app.add_transform(OutsidePages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
