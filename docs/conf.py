@@ -25,11 +25,13 @@ extensions = [
     "lesson_pages",
     "mathjax_files",
     "outside_pages",
+    "readable_text",
 ]
 exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py"]
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_block"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
+smartquotes = False  # F' is F transposed
 
 #: files of the repository that links of the pages name, and the pages that show them
 outside_pages = {
@@ -39,7 +41,7 @@ outside_pages = {
     "../benchmarks/README.md": "benchmarks",
 }
 
-autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
+autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "none"  # docstrings say what an argument may be
 autodoc_preserve_defaults = True
 autosummary_generate = False

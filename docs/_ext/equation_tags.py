@@ -50,7 +50,7 @@ class Anchors(SphinxTransform):
         if self.env.docname != PAGE:
             return
         for paragraph in self.document.findall(nodes.paragraph):
-            first = paragraph.children[0] if paragraph.children else None
+            first = next((part for part in paragraph.children if part.astext()), None)
             if isinstance(first, nodes.strong) and (found := TAG.fullmatch(first.astext())):
                 first["ids"].append(anchor(found[1]))
 

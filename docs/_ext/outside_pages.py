@@ -17,8 +17,8 @@ class OutsidePages(SphinxTransform):
 
     def apply(self) -> None:
         """MyST names what it does not find among the pages by its path, without ``.md``."""
-        folder = Path(self.env.srcdir)
-        pages = {str((folder / path).resolve().with_suffix("")): name for path, name in self.config.outside_pages.items()}
+        folder, shown = Path(self.env.srcdir), self.config.outside_pages
+        pages = {str((folder / path).resolve().with_suffix("")): name for path, name in shown.items()}
         for link in self.document.findall(pending_xref):
             if link.get("refdomain") == "doc" and link["reftarget"] in pages:
                 link["reftarget"] = pages[link["reftarget"]]
