@@ -79,6 +79,22 @@ def test_on_a_face_the_weights_exist_and_delta_does_not(formulation):
     assert pre.solve(problem.with_radius(0.01)).status.ok
 
 
+@pytest.mark.parametrize(
+    ("F", "b"),
+    [
+        ([[0, 0], [4, 0], [4, 2], [2, 4], [0, 2], [2, 1]], [3, 3]),
+        ([[0, 0], [6, 0], [6, 1], [3, 2], [0, 2], [2, 1]], [4.5, 1.5]),
+        ([[0, 0], [2, 0], [2, 2], [0, 2], [1, 1]], [1, 2]),
+    ],
+)
+def test_an_edge_of_few_rows_is_no_optimum_however_small_the_last_gradient(F, b):
+    problem = pre.RatioProblem(target=b, features_q=F)
+    assert pre.minimal_radius(problem).position is pre.Position.BOUNDARY
+    for tol in (1e-4, 1e-8, 1e-12):
+        assert pre.solve(problem, tol=tol, check=False).status is pre.Status.BOUNDARY
+    assert pre.solve_many(problem, [problem.target])[0].status is pre.Status.BOUNDARY
+
+
 def test_at_a_vertex_all_weight_is_on_one_row():
     F = np.random.default_rng(1).normal(size=(100, 2))
     corner = int(np.argmax(F @ [1.0, 0.5]))

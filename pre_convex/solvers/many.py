@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import as_matrix, as_scalar, as_vector, column_names, frozen
 from ..entropy import Array, Index, log, log_of
 from ..errors import DataError
+from ..feasibility import ON_HULL
 from ..passes import mixed_chance
 from ..problem import RatioProblem
 from ..solution import Status
@@ -312,7 +313,7 @@ class _Course:
         enough = proof.gap <= self.tol * (1.0 + np.abs(self.steps.value[who]))
         with np.errstate(divide="ignore", invalid="ignore"):
             shrinkage = np.nanmin(pivots(self.steps.curvature[who]) / pivots(self.base[who]), axis=1)
-        collapsed = shrinkage <= np.maximum(1e4 * self.steps.decrement[who], 1e-14)
+        collapsed = shrinkage <= np.maximum(1e4 * self.steps.decrement[who], ON_HULL)
         self.proven[who] = enough & ~(collapsed & (self.family.radius[who] == 0.0))
 
     def _say(self, stage: str, steps: Lockstep, done: Any) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from ..coordinates import ColumnSpace, coordinates
 from ..entropy import Array, effective_sample_size, exp_of, log_of
 from ..errors import SolveError
+from ..feasibility import ON_HULL
 from ..linear import shrinkage, shrunk, well_conditioned
 from ..passes import Rows, Summary, logits, support, tilt
 from ..problem import RatioProblem
@@ -50,7 +51,8 @@ class Outcome:
 
     ``collapsed`` says that the curvature left at δ, in the direction that lost most of it since δ = 0, is no larger
     than the decrement: both go to zero together on a sequence that runs away, as it does with R = 0 when the target
-    is on the hull's boundary.
+    is on the hull's boundary. It is as small as the target's depth in the hull; where that would count as none, it says
+    so whatever the decrement, which may be that of a gradient of round-off.
     """
 
     delta: Array
@@ -315,7 +317,7 @@ def newton(
     if isinstance(penalty, NoPenalty) and curvature is not None:
         if start is not None:
             base = _covariance(_Descent(few.weighted if few else rows, b, penalty).at(np.zeros(k)))
-        collapsed = shrinkage(curvature, base) <= max(1e4 * descent.decrement, 1e-14)
+        collapsed = shrinkage(curvature, base) <= max(1e4 * descent.decrement, ON_HULL)
     return Outcome(point.delta, proof, descent.iterations, descent.passes, null.shape[1], collapsed)
 
 
