@@ -50,9 +50,8 @@ class Outcome:
     """Where Newton stopped: δ, the certificate there, and what it took.
 
     ``collapsed`` says that the curvature left at δ, in the direction that lost most of it since δ = 0, is no larger
-    than the decrement: both go to zero together on a sequence that runs away, as it does with R = 0 when the target
-    is on the hull's boundary. It is as small as the target's depth in the hull; where that would count as none, it says
-    so whatever the decrement, which may be that of a gradient of round-off.
+    than the decrement, or than a depth in the hull that counts as none: both curvature and decrement go to zero on a
+    sequence that runs away, as it does with R = 0 when the target is on the hull's boundary.
     """
 
     delta: Array
