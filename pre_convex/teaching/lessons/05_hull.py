@@ -1,0 +1,442 @@
+r"""
+05 The hull: when there is no answer
+====================================
+
+Not every posterior ratio problem has a solution. This lesson shows exactly when it has one, and what to do when it has
+none. Afterwards you know
+
+* why the moment :math:`F^\top\mu` of any weights lies in the convex hull of the rows of :math:`F`;
+* why exactly one of two things is true: weights reach the target :math:`b`, or a direction :math:`v` separates it;
+* how the primal runs away along :math:`v` while the dual has no feasible point, and what happens on the edge;
+* how the minimal radius is proven from both sides, and how to read the error that the package raises.
+
+Symbols: :math:`b` is the target, :math:`F_j` the feature rows of the q sample, :math:`a_j` the logarithms of their base
+weights, :math:`\mu` weights on the simplex, :math:`\delta` the ratio parameter, :math:`R` the radius, and :math:`v` a
+direction. The primal :math:`\ell` is [P] of the equations page, the dual is [D].
+"""
+
+# %%
+# Weights make averages
+# ---------------------
+#
+# With radius 0 the dual asks for weights with
+#
+# .. math::
+#
+#    \mu_j \ge 0, \qquad \sum_j \mu_j = 1, \qquad \sum_j \mu_j F_j = b .
+#
+# The sum is a weighted average of the rows. All weighted averages of some points together are their *convex hull*: in
+# the plane, what a rubber band around the points encloses. So :math:`b` can be reached if and only if it lies in the
+# hull. Nothing else matters: not the base weights (as long as none is zero), not how many rows there are.
+#
+# Six rows with two features are enough to see everything. Three targets: one inside the hull, one on its edge, one
+# outside.
+
+import textwrap
+
+import cvxpy as cp
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.optimize import linprog
+from scipy.spatial import ConvexHull
+
+import pre_convex as pre
+from pre_convex.plots.canvas import BLUE, GREEN, GREY, ORANGE, PINK, SKY
+
+F = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [2.0, 4.0], [0.0, 2.0], [2.0, 1.0]])
+targets = {"inside": np.array([2.0, 2.0]), "edge": np.array([3.0, 3.0]), "outside": np.array([4.5, 4.5])}
+colours = {"inside": GREEN, "edge": BLUE, "outside": ORANGE}
+markers = {"inside": "o", "edge": "s", "outside": "D"}
+
+rng = np.random.default_rng(5)
+weights = rng.dirichlet(np.full(6, 0.5), size=1500)  # every row: six weights that sum to one
+averages = weights @ F
+print("largest x0 + x1 of the rows:    ", F.sum(axis=1).max())
+print("largest x0 + x1 of the averages:", averages.sum(axis=1).max().round(3))
+assert averages.sum(axis=1).max() <= 6.0
+
+corners = F[ConvexHull(F).vertices]
+
+
+def draw_hull(ax):
+    """The six rows, their hull, and the three targets."""
+    ax.fill(*corners.T, facecolor=SKY, alpha=0.25, edgecolor=GREY)
+    ax.plot(*F.T, "o", color="black", markersize=5, label="rows of F")
+    for name, b in targets.items():
+        ax.plot(*b, markers[name], color=colours[name], markersize=9, label=f"b {name}")
+    ax.set(xlabel="feature x0", ylabel="feature x1", xlim=(-0.6, 5.6), ylim=(-0.6, 5.2), aspect="equal")
+
+
+fig, ax = plt.subplots(figsize=(6.4, 4.2))
+ax.plot(*averages.T, ".", color=GREY, markersize=2, alpha=0.5, label="averages")
+draw_hull(ax)
+ax.set_title("1,500 weighted averages of six rows")
+ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+plt.show()
+
+# %%
+# Look at the upper right edge. Every row satisfies :math:`x_0 + x_1 \le 6`, so every average of rows does. The target
+# :math:`(4.5, 4.5)` has :math:`x_0 + x_1 = 9`. This one line is a complete proof that no weights reach it.
+
+# %%
+# One of two, never both
+# ----------------------
+#
+# **Theorem of alternatives.** Exactly one of these is true:
+#
+# 1. there are weights on the simplex with :math:`F^\top\mu = b`;
+# 2. there is a direction :math:`v` with :math:`\langle v, b\rangle > \max_j \langle v, F_j\rangle`.
+#
+# *Never both*: an average is no larger than the largest of what it averages, so 1 gives
+# :math:`\langle v, b\rangle = \sum_j \mu_j \langle v, F_j\rangle \le \max_j \langle v, F_j\rangle` for every :math:`v`.
+#
+# *At least one*: if 1 fails, take the point of the hull that is nearest to :math:`b` and let :math:`v` point from it to
+# :math:`b`. If some row were beyond the plane through that point, a small move towards this row would come nearer to
+# :math:`b`. So no row is, which is 2.
+#
+# Each side is a linear program. The first looks for weights. The second looks for the direction and the level
+# :math:`t = \max_j\langle v, F_j\rangle` with the largest separation; without the bounds
+# :math:`-1 \le v_i \le 1` it could be made as large as we like by scaling :math:`v`.
+#
+# .. math::
+#
+#    \max_{v,\,t}\ \langle v, b\rangle - t \quad\text{subject to}\quad \langle v, F_j\rangle \le t \ \text{ for all } j,
+#    \qquad -1 \le v_i \le 1
+
+
+def find_weights(b):
+    """Weights that reach b, or None."""
+    found = linprog(np.zeros(6), A_eq=np.vstack([F.T, np.ones(6)]), b_eq=np.append(b, 1.0), bounds=(0, None))
+    return found.x if found.status == 0 else None
+
+
+def find_direction(b):
+    """The direction of largest separation in the box, and the separation."""
+    found = linprog(
+        np.append(-b, 1.0),
+        A_ub=np.column_stack([F, -np.ones(6)]),
+        b_ub=np.zeros(6),
+        bounds=[(-1, 1), (-1, 1), (None, None)],
+    )
+    return found.x[:2], -found.fun
+
+
+for name, b in targets.items():
+    mu, (v, separation) = find_weights(b), find_direction(b)
+    reached = "no weights" if mu is None else "weights " + np.array2string(mu, precision=2, suppress_small=True)
+    print(f"{name:8s} separation {separation:.3f}   {reached}")
+    assert (mu is None) == (separation > 1e-9)  # exactly one of the two
+
+v, separation = find_direction(targets["outside"])
+assert np.allclose(v, [1.0, 1.0])
+assert np.isclose(separation, 3.0)
+
+# %%
+# For the target outside, the program finds the line :math:`x_0 + x_1 = 6` that we saw: :math:`v = (1, 1)` and a
+# separation of :math:`9 - 6 = 3`. On the edge the separation is zero, and weights exist. But see which: half on the row
+# :math:`(4, 2)`, half on :math:`(2, 4)`, and nothing on the other four. No other weights reach an edge.
+
+edge_weights = find_weights(targets["edge"])
+assert np.allclose(edge_weights, [0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
+
+# %%
+# The primal runs away
+# --------------------
+#
+# What does this mean for :math:`\delta`? Pull :math:`b` into the sum of the primal:
+#
+# .. math::
+#
+#    \ell(\delta) = \log\sum_j \exp\bigl(a_j + \langle\delta, F_j - b\rangle\bigr).
+#
+# Go along :math:`\delta = t v` with :math:`v` of unit length. If :math:`v` separates with margin :math:`m > 0`, then
+# :math:`\langle v, F_j - b\rangle \le -m` for every row, every exponent falls at least at this speed, and
+#
+# .. math::
+#
+#    \ell(t v) \le -m\,t \;\longrightarrow\; -\infty .
+#
+# The primal is *unbounded*. If :math:`b` is on the edge, the rows of the edge keep their exponent and all others lose
+# theirs: :math:`\ell(tv)` falls forever, but only to the logarithm of the base weight of the edge. Here two of six rows
+# are on it, so the limit is :math:`\log(2/6) = -1.0986`. It is never reached: the infimum is finite and no
+# :math:`\delta` attains it.
+
+v = np.array([1.0, 1.0]) / np.sqrt(2.0)
+t = np.linspace(0.0, 6.0, 200)
+margin = 3.0 / np.sqrt(2.0)
+
+fig, ax = plt.subplots()
+along = {}
+for name, b in targets.items():
+    along[name] = np.array([pre.RatioProblem(target=b, features_q=F).value(s * v) for s in t])
+    ax.plot(t, along[name], color=colours[name], linewidth=2, label=f"b {name}")
+    i = {"inside": 60, "edge": 150, "outside": 80}[name]
+    ax.plot(t[i], along[name][i], markers[name], color=colours[name], markersize=7)
+ax.plot(t, -margin * t, ":", color=ORANGE, label="slope: minus the margin")
+ax.axhline(np.log(2 / 6), linestyle="--", color=BLUE, linewidth=1, label="log(2/6)")
+ax.set(xlabel="t, distance along v", ylabel=r"primal value $\ell(tv)$", ylim=(-8, 3))
+ax.set_title("Along the separating direction: up again, level, or away")
+ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+plt.show()
+
+assert np.all(along["outside"] <= -margin * t + 1e-12)
+assert np.all(np.diff(along["edge"]) < 0.0)
+assert np.isclose(along["edge"][-1], np.log(2 / 6), atol=1e-3)
+assert along["edge"][-1] > np.log(2 / 6)
+assert along["inside"][-1] > along["inside"].min() + 1.0
+
+# %%
+# The dual has nothing to choose from. A cone solver recognises both: it calls the primal unbounded and the dual
+# infeasible. These are two names for the same fact.
+
+outside = pre.RatioProblem(target=targets["outside"], features_q=F, feature_names=("x0", "x1"))
+claims = {}
+for name, program in (("primal", pre.primal_program(outside)), ("dual", pre.dual_program(outside))):
+    program.cvxpy.solve(solver=cp.CLARABEL)
+    claims[name] = program.cvxpy.status
+print(claims)
+assert claims == {"primal": "unbounded", "dual": "infeasible"}
+
+# %%
+# How far from an answer: the minimal radius
+# ------------------------------------------
+#
+# "Infeasible" is a poor answer. By *how much*? The smallest radius with a feasible point is the distance from the
+# target to the hull,
+#
+# .. math::
+#
+#    \min_{\mu\ge 0,\ \sum\mu = 1}\ \|b - F^\top\mu\|
+#    \;=\; \max_{\|v\|_*\le 1}\ \langle v, b\rangle - \max_j\langle v, F_j\rangle ,
+#
+# which is [HULL]. That the left side is never smaller than the right is one line: for any weights and any :math:`v`
+# with :math:`\|v\|_*\le 1`,
+#
+# .. math::
+#
+#    \langle v, b\rangle - \max_j\langle v, F_j\rangle \;\le\; \langle v,\, b - F^\top\mu\rangle
+#    \;\le\; \|b - F^\top\mu\| .
+#
+# Weights prove that the distance is not larger; a direction proves that it is not smaller. When the two meet, both are
+# optimal, and nobody has to be trusted. In the plane all directions can be tried.
+
+angle = np.linspace(0.0, np.pi, 721)
+directions = np.column_stack([np.cos(angle), np.sin(angle)])
+separations = directions @ outside.target - (directions @ F.T).max(axis=1)
+distances = np.linalg.norm(outside.target - averages, axis=1)
+
+hull = pre.minimal_radius(outside)
+print(f"{hull.position.value}: distance {hull.radius:.6f}, proven from below {hull.lower:.6f}")
+print(f"direction {hull.direction.round(4)}")
+print("nearest point: " + " + ".join(f"{w:.2f} * {F[j]}" for w, j in zip(hull.weights, hull.index, strict=True)))
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), width_ratios=[1, 1.15])
+draw_hull(left)
+nearest = hull.weights @ F[hull.index]
+left.annotate("", outside.target, nearest, arrowprops={"arrowstyle": "->", "color": ORANGE, "linewidth": 2})
+left.plot([1.0, 5.4], [5.0, 0.6], "--", color=ORANGE, linewidth=1)
+left.text(4.15, 3.5, "v", color=ORANGE, fontsize=12)
+left.set_title("nearest point and direction")
+right.plot(np.degrees(angle), separations, color=ORANGE, label="separation by a direction")
+spread = np.linspace(0.0, 180.0, 300)
+right.plot(spread, distances[:300], ".", color=GREY, markersize=4, label="distance by some weights")
+right.axhline(hull.radius, color=BLUE, linewidth=1, linestyle="--", label="minimal radius")
+right.set(xlabel="angle of v in degrees", ylabel="length", ylim=(-4, 7), xticks=[0, 45, 90, 135, 180])
+right.set_title("below and above the minimal radius")
+right.legend(fontsize=8, loc="lower left")
+plt.show()
+
+assert separations.max() <= hull.radius + 1e-12 <= distances.min() + 2e-12
+assert np.isclose(separations.max(), 3.0 / np.sqrt(2.0))  # 45 degrees is among the angles
+assert np.isclose(hull.radius, 3.0 / np.sqrt(2.0))
+assert np.isclose(hull.lower, hull.radius)
+assert np.allclose(nearest, [3.0, 3.0])
+
+# %%
+# Everything can be checked by hand: the nearest point is :math:`(3, 3)`, the direction :math:`(1,1)/\sqrt 2`, the
+# distance :math:`3/\sqrt 2 = 2.1213`. Length depends on the norm, and so does the direction's unit:
+# :math:`\|v\|_*\le 1` is the box for norm 1, the disc for norm 2 and the diamond for norm inf. The linear program
+# above, with its box, has computed the distance in norm 1.
+
+by_hand = {1: 3.0, 2: 3.0 / np.sqrt(2.0), np.inf: 1.5}
+for norm, value in by_hand.items():
+    found = pre.minimal_radius(outside.with_radius(0.0, norm=norm))
+    print(f"norm {norm:<4g} distance {found.radius:.4f}")
+    assert np.isclose(found.radius, value)
+    assert np.isclose(found.lower, value)
+
+# %%
+# The error, read together
+# ------------------------
+#
+# ``pre.solve`` does not return numbers that mean nothing. It raises ``InfeasibleError``:
+
+try:
+    pre.solve(outside)
+except pre.InfeasibleError as error:
+    caught = error
+print(textwrap.fill(str(caught), 96))
+
+assert (caught.direction @ F.T).max() < caught.direction @ outside.target  # the proof is in the error
+assert np.isclose(caught.minimal_radius, 3.0 / np.sqrt(2.0))
+
+# %%
+# Sentence by sentence:
+#
+# * *the target lies 2.12132 outside the hull in norm 2*: this is [HULL], with its proof in ``error.direction``;
+# * *50% of the distance* for each feature: the distance is :math:`\langle v, b - F^\top\mu\rangle`, a sum over
+#   features, and these are its parts. A feature with most of the distance is the one to think about;
+# * *target 4.5 outside the q range [0, 4]*: already alone this feature cannot be matched. This is the common case, and
+#   the only one that a look at histograms shows. Exercise 2 has a target inside every range and outside the hull;
+# * *remedies*: they follow at the end of this lesson.
+
+# %%
+# On the edge solvers say "optimal"
+# ---------------------------------
+#
+# Between inside and outside there is the edge: the dual has an optimum, the primal has none. A cone solver works with
+# tolerances. It stops as soon as the primal is flat enough, and reports what it has.
+
+edge = pre.RatioProblem(target=targets["edge"], features_q=F)
+lengths = []
+for tol in (1e-3, 1e-5, 1e-7, 1e-9):
+    program = pre.primal_program(edge)
+    program.cvxpy.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
+    delta, _ = program.recover()
+    lengths.append(np.linalg.norm(delta))
+    print(f"tol {tol:.0e}: {program.cvxpy.status}, value {program.cvxpy.value:.6f}, length of delta {lengths[-1]:.2f}")
+    assert program.cvxpy.status == "optimal"
+assert np.all(np.diff(lengths) > 1.0)  # every tightening sends delta further out
+
+# %%
+# The value converges to :math:`\log(2/6)`, the status is always "optimal", and :math:`\delta` is whatever the tolerance
+# made it. Such a :math:`\delta` is not an estimate of anything. The weights are: they converge, to one half on each row
+# of the edge. The package tells the cases apart.
+
+try:
+    pre.solve(edge)
+except pre.BoundaryError as error:
+    print(error)
+    on_edge = error.solution
+print("weights", on_edge.mu.round(6))
+assert np.allclose(on_edge.mu, [0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
+assert np.isclose(on_edge.dual_value, np.log(2 / 6))
+
+# %%
+# Remedies
+# --------
+#
+# **A radius above the minimal one.** Then :math:`\|b - F^\top\mu\|\le R` has a point inside the hull, and
+# :math:`\delta` is finite again. Just above the minimal radius the ball barely touches the hull, the weights sit on the
+# edge, and :math:`\delta` is long. So do not take the smallest radius that works.
+
+shares = np.array([1.001, 1.01, 1.1, 1.5])
+solutions = [pre.solve(outside.with_radius(s * hull.radius)) for s in shares]
+for s, solution in zip(shares, solutions, strict=True):
+    print(f"R = {s:5.3f} x minimal: |delta| = {np.linalg.norm(solution.delta):6.3f}, weights {solution.mu.round(3)}")
+assert np.all(np.diff([np.linalg.norm(s.delta) for s in solutions]) < 0.0)
+
+# %%
+# **More q samples where the p side has its mass.** One more row at :math:`(6, 6)` and the target is inside.
+#
+# **Fewer features.** Each feature is one more average to match, and a hull in more dimensions is harder to be inside
+# of. Exercise 3 says how hard.
+
+more = pre.RatioProblem(target=targets["outside"], features_q=np.vstack([F, [6.0, 6.0]]))
+print("with a row at (6, 6):", pre.minimal_radius(more).position.value)
+assert pre.minimal_radius(more).position is pre.Position.INSIDE
+assert pre.solve(more).status.ok
+
+# %%
+# Exercises
+# ---------
+#
+# **Exercise 1.** By hand: for the target :math:`(5, 1)` find the nearest point of the hull, its weights, the separating
+# direction, and the distance in the norms 1, 2 and inf.
+#
+# Solution 1
+# ^^^^^^^^^^
+#
+# The right edge of the hull is :math:`x_0 = 4` with :math:`0\le x_1\le 2`. The nearest point is :math:`(4, 1)`, the
+# average of the rows :math:`(4, 0)` and :math:`(4, 2)` with weights one half. The direction is :math:`v = (1, 0)`: it
+# has length 1 in all three dual norms and separates by :math:`5 - 4 = 1`. The residual :math:`(1, 0)` has length 1 in
+# all three norms. Weights and direction agree, so the distance is 1 in each of them.
+
+for norm in (1, 2, np.inf):
+    found = pre.minimal_radius(pre.RatioProblem(target=[5.0, 1.0], features_q=F, norm=norm))
+    print(f"norm {norm:<4g} distance {found.radius:.4f}, direction {found.direction.round(4)}")
+    assert np.isclose(found.radius, 1.0)
+    assert np.isclose(found.lower, 1.0)
+
+# %%
+# **Exercise 2.** Take one coordinate :math:`x`, the features :math:`(x, x^2)`, the seven q samples
+# :math:`-3, -2, \dots, 3`, and a narrow p sample with mean 1.5 and standard deviation 0.1. Each feature's target lies
+# well inside the range of the q sample. Is there a solution? Draw the hull. What changes without the feature
+# :math:`x^2`?
+#
+# Solution 2
+# ^^^^^^^^^^
+#
+# The rows lie on a parabola, and an average of rows has :math:`m_2 - m_1^2 = \sum_j\mu_j (x_j - m_1)^2`, the variance
+# under the weights. At mean 1.5 it is smallest when all weight is on the neighbours 1 and 2: 0.25. The p sample has
+# 0.01. Its target :math:`(1.5,\ 2.26)` is below the chord between the neighbours, which has :math:`x^2 = 2.5` there and
+# slope 3: the distance is :math:`0.24/\sqrt{10} = 0.0759`. The q sample has no two rows close enough to make so narrow
+# a posterior. Without :math:`x^2` only the mean has to be matched, and there is a solution.
+
+x_q = np.arange(-3.0, 4.0)[:, None]
+x_p = np.array([[1.4], [1.6]])  # mean 1.5, standard deviation 0.1
+quadratic = pre.RatioProblem.from_samples(x_p, x_q, features="polynomial")
+found = pre.minimal_radius(quadratic)
+low, high = quadratic.ranges
+print("target", quadratic.target.round(3), "q ranges", low, high)
+print(f"{found.position.value}, distance {found.radius:.4f}")
+assert np.all((low < quadratic.target) & (quadratic.target < high))
+assert np.isclose(found.radius, 0.24 / np.sqrt(10.0))
+assert pre.solve(pre.RatioProblem.from_samples(x_p, x_q, features="linear")).status.ok
+
+parabola = np.column_stack([x_q[:, 0], x_q[:, 0] ** 2])
+fig, axes = plt.subplots(1, 2, figsize=(8.0, 3.4))
+for ax, window in zip(axes, ((-3.3, 3.3, -0.5, 9.5), (0.9, 2.1, 0.8, 4.2)), strict=True):
+    ax.fill(*parabola[ConvexHull(parabola).vertices].T, facecolor=SKY, alpha=0.25, edgecolor=GREY)
+    ax.plot(*parabola.T, "o", color="black", markersize=5)
+    ax.plot(*quadratic.target, "D", color=ORANGE, markersize=7, label="target")
+    ax.plot(*(found.weights @ parabola[found.index]), "s", color=PINK, markersize=6, label="nearest")
+    ax.set(xlim=window[:2], ylim=window[2:], xlabel="x", ylabel="x squared")
+axes[0].legend(loc="center")
+axes[1].set_title("the same, enlarged")
+plt.show()
+
+# %%
+# **Exercise 3.** Both sides are the same: the q rows are :math:`n` draws from a normal law in :math:`k = 10` dimensions
+# with mean zero, and the target is the true mean, zero. Guess how often the target is outside the hull for
+# :math:`n = 15, 20, 30`. Then count.
+#
+# Solution 3
+# ^^^^^^^^^^
+#
+# With twice as many rows as features there is no solution *half of the time*, although nothing is wrong with the data.
+# This is Wendel's theorem: for any law that is symmetric about zero and has a density,
+#
+# .. math::
+#
+#    P(0 \text{ outside the hull of } n \text{ points}) = 2^{-(n-1)}\sum_{i=0}^{k-1}\binom{n-1}{i},
+#
+# the chance of fewer than :math:`k` heads in :math:`n - 1` throws of a coin. For :math:`n = 2k` this is one half by
+# symmetry. By :math:`n = 3k` it has become rare. When weights from sharp likelihoods leave few effective rows, it is
+# their number that counts.
+
+from math import comb
+
+k, runs = 10, 150
+for n in (15, 20, 30):
+    draws = rng.normal(size=(runs, n, k))
+    outside_share = np.mean(
+        [
+            linprog(np.zeros(n), A_eq=np.vstack([G.T, np.ones(n)]), b_eq=np.append(np.zeros(k), 1.0)).status == 2
+            for G in draws
+        ]
+    )
+    exact = sum(comb(n - 1, i) for i in range(k)) / 2 ** (n - 1)
+    print(f"n = {n}: outside in {outside_share:.2f} of {runs} runs, exact {exact:.4f}")
+    assert abs(outside_share - exact) <= 3.0 * np.sqrt(exact * (1.0 - exact) / runs)
+    assert n != 20 or exact == 0.5

@@ -1,0 +1,395 @@
+r"""
+06 The radius: dual norms, shrinkage, sparsity, the path
+========================================================
+
+Matching the target exactly is often too much to ask: the target is itself an average of a sample. The radius :math:`R`
+lets the moment miss it. Afterwards you know
+
+* why a ball of radius :math:`R` in the dual is a penalty :math:`R\|\delta\|_*` in the primal, norm by norm;
+* how the solution moves along :math:`R`, where it becomes zero, and which coefficients come in when;
+* how this differs from ridge regression, and how ``"auto"`` and ``"cv"`` choose :math:`R`;
+* what the radius costs: bias, and no confidence interval.
+
+Symbols: :math:`b` the target, :math:`F` the q features, :math:`a` the logarithms of base weights, :math:`\mu` weights,
+:math:`\delta` the ratio parameter, :math:`r = b - F^\top\mu` the residual of the moment, :math:`\|\cdot\|` the norm it
+is measured in, and :math:`\|\cdot\|_*` the dual norm.
+"""
+
+# %%
+# From a ball to a penalty
+# ------------------------
+#
+# The relaxed dual asks for :math:`\|r\|\le R` instead of :math:`r = 0`. Give the equation :math:`r = b - F^\top\mu` the
+# multiplier :math:`\delta`. The Lagrangian falls into two parts that do not know of each other:
+#
+# .. math::
+#
+#    \max_{\mu}\Bigl[\,\sum_j \mu_j (a_j - \log\mu_j) + \langle\delta, F^\top\mu\rangle\Bigr] - \langle\delta, b\rangle
+#    \;+\; \max_{\|r\|\le R}\langle \delta, r\rangle .
+#
+# The first maximum is :math:`\log Z(\delta)`, as without a radius. The second is new: the largest inner product of
+# :math:`\delta` with a point of a ball. This is the *support function* of the ball, and by definition
+#
+# .. math::
+#
+#    \max_{\|r\|\le R}\langle\delta, r\rangle = R\,\|\delta\|_* .
+#
+# So the relaxed dual belongs to the primal with penalty :math:`R\|\delta\|_*`. Which norm is dual to which can be found
+# by hand. In the maximum norm every :math:`r_i` may be :math:`\pm R` on its own; the best choice is :math:`r_i = R\,
+# \mathrm{sign}(\delta_i)`, and the maximum is :math:`R\sum_i|\delta_i|`. In norm 1 the whole budget goes to the largest
+# :math:`|\delta_i|`. In norm 2, by Cauchy and Schwarz, :math:`r` is parallel to :math:`\delta`.
+
+import textwrap
+
+import cvxpy as cp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import pre_convex as pre
+from pre_convex.plots.canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY
+
+angle = np.linspace(0.0, 2.0 * np.pi, 3601)
+circle = np.column_stack([np.cos(angle), np.sin(angle)])
+delta = np.array([2.0, 1.0])
+dual_order = {2: 2, np.inf: 1, 1: np.inf}
+dual_ball_names = {
+    2: r"$\sqrt{\delta_0^2 + \delta_1^2} \leq 1$",
+    np.inf: r"$|\delta_0| + |\delta_1| \leq 1$",
+    1: r"$\max_i|\delta_i| \leq 1$",
+}
+by_hand = {2: np.sqrt(5.0), np.inf: 3.0, 1: 2.0}  # the dual norms of (2, 1)
+
+fig, axes = plt.subplots(2, 3, figsize=(8.2, 5.4))
+for (norm, star), (top, bottom) in zip(dual_order.items(), axes.T, strict=True):
+    ball = circle / np.linalg.norm(circle, norm, axis=1)[:, None]  # points with norm one
+    dual_ball = circle / np.linalg.norm(circle, star, axis=1)[:, None]
+    best = ball[np.argmax(ball @ delta)]
+    assert np.isclose(np.max(ball @ delta), by_hand[norm], atol=1e-6)
+    assert np.isclose(np.linalg.norm(delta, star), by_hand[norm])
+    top.fill(*ball.T, facecolor=SKY, alpha=0.35, edgecolor=BLUE)
+    top.annotate("", 0.75 * delta, (0, 0), arrowprops={"arrowstyle": "->", "color": ORANGE, "linewidth": 2})
+    top.text(1.5, 0.8, r"$\delta$", color=ORANGE, fontsize=13)
+    line = best + np.outer([-1.2, 1.2], [-1.0, 2.0] / np.sqrt(5.0))  # where <delta, r> is as large as at the best r
+    top.plot(*line.T, "--", color=ORANGE, linewidth=1)
+    top.plot(*best, "o", color=GREEN, markersize=8)
+    top.set_title(f"norm {norm:g}: residuals $\\|r\\| \\leq 1$")
+    bottom.fill(*dual_ball.T, facecolor=AMBER, alpha=0.3, edgecolor=ORANGE)
+    bottom.set_title(dual_ball_names[norm])
+    for ax in (top, bottom):
+        ax.axhline(0, color=LIGHT, zorder=0)
+        ax.axvline(0, color=LIGHT, zorder=0)
+        ax.set(xlim=(-1.75, 1.75), ylim=(-1.5, 1.5), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+plt.show()
+
+# %%
+# Above: the ball of residuals, the direction :math:`\delta = (2, 1)`, and the residual that reaches furthest along it
+# (dot). Its reach is the dual norm of :math:`\delta`: :math:`\sqrt 5`, :math:`2 + 1 = 3` and :math:`\max(2, 1) = 2`.
+# Below: the dual balls. The corners matter. A penalty has a kink where its ball has a corner, and kinks hold solutions:
+# the diamond has its corners where coefficients are zero, the square where they are equally large.
+
+# %%
+# The same on data
+# ----------------
+#
+# Six features, normal with some correlation on both sides; the mean is shifted on the p side such that the true
+# :math:`\delta` has three coefficients that are not zero. For normal laws with a common covariance
+# :math:`\Sigma` the true ratio has :math:`\delta = \Sigma^{-1}(\text{shift})`, so we choose :math:`\delta` and shift by
+# :math:`\Sigma\delta`.
+
+k, n = 6, 300
+truth = np.array([1.0, -0.7, 0.4, 0.0, 0.0, 0.0])
+sigma = 0.4 ** np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
+root = np.linalg.cholesky(sigma)
+
+
+def draw(rng, n=n):
+    """A p and a q sample."""
+    return sigma @ truth + rng.normal(size=(n, k)) @ root.T, rng.normal(size=(n, k)) @ root.T
+
+
+x_p, x_q = draw(np.random.default_rng(6))
+problem = pre.RatioProblem.from_samples(x_p, x_q)
+b, F = problem.target, problem.features_q
+
+for norm, star in dual_order.items():
+    relaxed = problem.with_radius(0.2, norm=norm)
+    primal = pre.solve(relaxed)
+    dual = pre.dual_program(relaxed)
+    dual.cvxpy.solve(solver=cp.CLARABEL)
+    delta, mu = dual.recover()
+    r = b - F.T @ mu
+    penalty = 0.2 * np.linalg.norm(delta, star)
+    print(f"norm {norm:<4g} primal {primal.primal_value:.7f}  dual {dual.cvxpy.value:.7f}")
+    print(f"          |r| = {np.linalg.norm(r, norm):.6f}   <r, delta> = {r @ delta:.6f}   R|delta|* = {penalty:.6f}")
+    assert np.isclose(primal.primal_value, dual.cvxpy.value, atol=1e-6)
+    assert np.allclose(primal.delta, delta, atol=1e-4)
+    assert np.isclose(np.linalg.norm(r, norm), 0.2, atol=1e-6)
+    assert np.isclose(r @ delta, penalty, atol=1e-5)
+
+# %%
+# At each solution :math:`\langle r,\delta\rangle = R\|\delta\|_*`: the residual is the point of the ball that reaches
+# furthest along :math:`\delta`. Read backwards this explains the three behaviours.
+#
+# * **norm 2**: :math:`r` is parallel to :math:`\delta`. All coefficients shrink, none is zero.
+# * **norm inf**: :math:`r_i = R\,\mathrm{sign}(\delta_i)` where :math:`\delta_i\ne 0`. A feature whose residual is
+#   inside :math:`(-R, R)` has :math:`\delta_i = 0`: the penalty is :math:`\ell_1` and :math:`\delta` is *sparse*.
+# * **norm 1**: :math:`r_i \ne 0` only where :math:`|\delta_i|` is the largest. Those that share the cap miss their
+#   moments, all others match theirs exactly.
+
+sparse = pre.solve(problem.with_radius(0.2, norm=np.inf))
+capped = pre.solve(problem.with_radius(0.5, norm=1))
+print("norm inf: delta", sparse.delta.round(3), " r", (b - F.T @ sparse.mu).round(3))
+print("norm 1:   delta", capped.delta.round(3), " r", (b - F.T @ capped.mu).round(3))
+zero = sparse.delta == 0.0
+assert 0 < zero.sum() < k
+assert np.all(np.abs(b - F.T @ sparse.mu)[zero] < 0.2)
+at_cap = np.isclose(np.abs(capped.delta), np.abs(capped.delta).max())
+assert at_cap.sum() >= 2
+assert np.allclose((b - F.T @ capped.mu)[~at_cap], 0.0, atol=1e-6)
+
+# %%
+# The path
+# --------
+#
+# When is :math:`\delta = 0` the answer? Zero belongs to the base weights :math:`e^{a}`. They are the maximum of the
+# dual without the moment constraint, so they are its maximum with it as soon as they satisfy it:
+#
+# .. math::
+#
+#    \delta = 0 \iff R \ge R_{\max} = \|b - F^\top e^{a}\| .
+#
+# The path goes from there down to 0. ``pre.radius_path`` solves it, each problem started at its neighbour.
+
+gap_of_means = b - F.T @ np.exp(problem.log_base)
+shares = np.linspace(1.05, 0.0, 43)
+paths, tops = {}, {}
+for norm in dual_order:
+    tops[norm] = np.linalg.norm(gap_of_means, norm)
+    path = pre.radius_path(problem.with_radius(0.0, norm=norm), tops[norm] * shares)
+    assert all(s.status.ok for s in path)
+    paths[norm] = np.array([s.delta for s in path])
+    just_below, just_above = pre.radius_path(problem.with_radius(0.0, norm=norm), tops[norm] * np.array([0.99, 1.01]))
+    assert np.any(just_below.delta != 0.0)
+    assert np.allclose(just_above.delta, 0.0, atol=1e-9)
+
+colours = [BLUE, ORANGE, GREEN, GREY, GREY, GREY]
+styles = ["-", "-", "-", "-", "--", ":"]
+effects = {2: "shrinks", np.inf: "selects", 1: "caps"}
+fig, axes = plt.subplots(1, 3, figsize=(8.6, 3.6), sharey=True)
+for ax, (norm, path) in zip(axes, paths.items(), strict=True):
+    for i in range(k):
+        ax.plot(shares, path[:, i], styles[i], color=colours[i], label=f"x{i}, true {truth[i]:g}")
+    ax.axvline(1.0, color=PINK, linewidth=1)
+    ax.axhline(0.0, color=LIGHT, zorder=0)
+    ax.set(
+        xlabel=r"$R / R_{\max}$", title=f"norm {norm:g}: {['shrinks', 'selects', 'caps'][[2, np.inf, 1].index(norm)]}"
+    )
+axes[0].set_ylabel(r"coefficients $\delta_i$")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
+plt.show()
+
+# %%
+# At the right end, :math:`R_{\max}`, everything is zero; at the left, :math:`R = 0`, the three paths meet in the same
+# unpenalised solution. In norm inf the first coefficient to come in is the one whose moment is missed most by the base
+# weights, because its residual is the first to reach the faces of the box. After that the order is not that of the
+# first residuals: a feature that has come in explains part of what correlated features would. Look at ``x1``: its
+# moment is hardly missed at first, because the correlation with ``x0`` hides its own negative coefficient, and yet it
+# comes in before ``x3``, which is missed more.
+
+entered = {i: tops[np.inf] * shares[np.flatnonzero(np.abs(paths[np.inf][:, i]) > 1e-8)[0]] for i in range(k)}
+order = sorted(entered, key=entered.get, reverse=True)
+print("R_max in norm inf:", tops[np.inf].round(4))
+for i in order:
+    print(f"x{i} is in from R = {entered[i]:.3f} on, missed at first by {gap_of_means[i]:+.3f}, true {truth[i]:+.1f}")
+assert order[0] == np.argmax(np.abs(gap_of_means))
+assert set(order[:3]) == {0, 1, 2}
+assert abs(gap_of_means[1]) < abs(gap_of_means[3])
+assert np.allclose([p[-1] for p in paths.values()], paths[2][-1], atol=1e-6)
+
+# %%
+# .. note::
+#
+#    The radius has the units of the features. A feature in grams has a residual a thousand times that in kilograms, and
+#    comes in that much earlier. Put features on a common scale before you use a radius (exercise 2).
+
+# %%
+# Not quite ridge
+# ---------------
+#
+# Ridge regression penalises the *square* of the length. With norm 2 we penalise the length. The gradients are
+#
+# .. math::
+#
+#    \nabla\, R\|\delta\|_2 = R\,\delta/\|\delta\|_2,
+#    \qquad \nabla\, \tfrac{\lambda}{2}\|\delta\|_2^2 = \lambda\,\delta ,
+#
+# so a solution :math:`\hat\delta\ne 0` for :math:`R` is also the ridge solution for
+# :math:`\lambda = R/\|\hat\delta\|_2`, and both families are the same curve. What differs is the speed along it: with
+# the length, zero is reached at the finite :math:`R_{\max}`; with its square, never. The package takes any convex
+# penalty, so that we can check.
+
+for share in (0.2, 0.6, 0.95):
+    R = share * tops[2]
+    shrunk = pre.solve(problem.with_radius(R)).delta
+    lam = R / np.linalg.norm(shrunk)
+    ridge = pre.solve(problem, penalty=lambda d, lam=lam: lam / 2 * cp.sum_squares(d)).delta
+    print(
+        f"R = {share:.2f} R_max: |delta| {np.linalg.norm(shrunk):.4f}, lambda {lam:.3f}, ridge |delta| "
+        f"{np.linalg.norm(ridge):.4f}"
+    )
+    assert np.allclose(ridge, shrunk, atol=1e-5)
+
+# %%
+# How the radius is chosen
+# ------------------------
+#
+# ``"auto"`` asks how large the residual is *by chance*. At the true :math:`\delta` both :math:`b` and
+# :math:`F^\top\mu(\delta)` are averages with the same expectation, and their difference is noise of order
+# :math:`1/\sqrt n`. The 95 % quantile of its norm is a radius that lets the truth pass and not much more. ``"cv"`` asks
+# which radius predicts best: fit on four fifths, evaluate :math:`-\ell` on the fifth that was left out; of all radii
+# within one standard error of the best it takes the largest. Both leave out what is not needed here.
+
+auto = pre.PosteriorRatio("linear", radius="auto", norm=np.inf).fit(x_p, x_q)
+cv = pre.PosteriorRatio("linear", radius="cv", norm=np.inf).fit(x_p, x_q)
+choice = cv.radius_choice_
+print(f"auto: R = {auto.radius_:.4f}, delta {auto.delta_.round(3)}")
+print(f"cv:   R = {cv.radius_:.4f}, delta {cv.delta_.round(3)}  (best score at {choice.best:.4f})")
+assert choice.best <= cv.radius_ <= tops[np.inf]
+assert np.all(auto.delta_[3:] == 0.0)
+assert np.all(cv.delta_[3:] == 0.0)
+
+fig, ax = plt.subplots()
+ax.errorbar(choice.radii, choice.mean, choice.std_error, color=BLUE, ecolor=SKY, marker=".", label="held-out score")
+marks = ((choice.best, "best", GREEN, ":"), (cv.radius_, "cv", ORANGE, "-"), (auto.radius_, "auto", PINK, "--"))
+for value, name, colour, style in marks:
+    ax.axvline(value, color=colour, linestyle=style, label=f"{name}, R = {value:.3f}")
+ax.set(xscale="log", xlabel="radius R (norm inf)", ylabel=r"held-out $-\ell$", title="Prediction along the path")
+ax.legend(loc="lower left")
+plt.show()
+
+# %%
+# ``"auto"`` is a rule of thumb. The noise is estimated at the shrunk solution, whose weights are more even than those
+# of the truth, so that the truth passes less often than 95 %. On simulated samples we can count.
+
+passed = 0
+for i in range(40):
+    fit = pre.PosteriorRatio("linear", radius="auto", norm=np.inf).fit(*draw(np.random.default_rng(100 + i)))
+    passed += np.abs(fit.problem_.gradient(truth)).max() <= fit.radius_
+print(f"the residual of the truth was within the radius in {passed} of 40 samples")
+assert 28 <= passed < 38
+
+# %%
+# The price: bias
+# ---------------
+#
+# A positive radius moves every estimate towards zero, by an amount that does not average out. We draw the samples anew
+# many times and look at :math:`\hat\delta_0`, whose truth is 1.
+
+runs, radii = 60, np.array([0.0, 0.05, 0.1, 0.2, 0.4])
+estimates = np.zeros((runs, radii.size))
+for i in range(runs):
+    drawn = pre.RatioProblem.from_samples(*draw(np.random.default_rng(i)))
+    estimates[i] = [s.delta[0] for s in pre.radius_path(drawn, radii)]
+bias, noise = estimates.mean(axis=0) - truth[0], estimates.std(axis=0, ddof=1)
+for R, m, s in zip(radii, bias, noise, strict=True):
+    print(f"R = {R:4.2f}: bias {m:+.3f}, standard deviation {s:.3f}")
+assert np.all(np.diff(bias) < 0.0)
+assert np.all(np.diff(noise) < 0.0)
+assert abs(bias[0]) < 3.0 * noise[0] / np.sqrt(runs) + 0.05
+assert bias[3] < -noise[3]
+
+# %%
+# The estimates become less variable and wrong. An interval of twice the standard deviation around them would be short
+# and in the wrong place: at :math:`R = 0.2` the bias is already larger than the standard deviation. There is no way to
+# know the bias from the data without further assumptions. So ``summary()`` prints none with a positive radius, and
+# asking for one raises an error that says so.
+
+print("\n".join(textwrap.fill(line, 96, subsequent_indent=" " * 13) for line in str(auto.summary()).splitlines()))
+try:
+    auto.conf_int()
+except pre.DataError as error:
+    refused = str(error)
+assert "radius" in refused
+
+# %%
+# Exercises
+# ---------
+#
+# **Exercise 1.** By hand: one feature, two q rows 0 and 1 with equal base weights, target :math:`b = 0.25`. Find
+# :math:`\delta` as a function of :math:`R`, and the radius from which on it is zero.
+#
+# Solution 1
+# ^^^^^^^^^^
+#
+# The moment is :math:`\mu_1`, the weight of the row 1. The base weights have 0.5. The constraint
+# :math:`|0.25 - \mu_1|\le R` lets it come as close to 0.5 as :math:`\mu_1 = 0.25 + R`, and entropy wants it as close as
+# possible. By [LINK] :math:`\delta = \log(\mu_1/\mu_0)`, so that :math:`\delta(R) = \log\frac{0.25 + R}{0.75 - R}` up
+# to :math:`R_{\max} = |0.25 - 0.5| = 0.25`, and zero from there on. With one feature all three norms are the same.
+
+two = pre.RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
+for R, solution in zip((0.3, 0.2, 0.1, 0.0), pre.radius_path(two, (0.3, 0.2, 0.1, 0.0)), strict=True):
+    expected = np.log((0.25 + R) / (0.75 - R)) if R < 0.25 else 0.0
+    print(f"R = {R:.1f}: delta {solution.delta[0]:.6f}, by hand {expected:.6f}")
+    assert np.isclose(solution.delta[0], expected, atol=1e-7)
+
+# %%
+# **Exercise 2.** Measure the feature ``x3``, whose true coefficient is zero, in units ten times as small, so that its
+# numbers are ten times as large. How does the path in norm inf begin now? What does the path look like when each column
+# of both samples is first divided by its standard deviation in the q sample?
+#
+# Solution 2
+# ^^^^^^^^^^
+#
+# The column's residual is ten times as large and reaches the box first: ``x3`` comes in before all others, although it
+# plays no part in the truth. Divided by their standard deviations the columns have no units, and the path is the same
+# whatever the units were.
+
+scale = np.array([1.0, 1.0, 1.0, 10.0, 1.0, 1.0])
+
+
+def first_in(x_p, x_q):
+    """The feature that comes in first along the path in norm inf."""
+    data = pre.RatioProblem.from_samples(x_p, x_q, norm=np.inf)
+    top = np.abs(data.gradient(np.zeros(k))).max()
+    return int(np.flatnonzero(pre.radius_path(data, [0.99 * top])[0].delta)[0])
+
+
+s, t = x_q.std(axis=0), (x_q * scale).std(axis=0)
+print("first as given:", first_in(x_p, x_q), " rescaled:", first_in(x_p * scale, x_q * scale))
+print("standardised:  ", first_in(x_p / s, x_q / s), " rescaled:", first_in(x_p * scale / t, x_q * scale / t))
+assert first_in(x_p * scale, x_q * scale) == 3
+assert first_in(x_p / s, x_q / s) == first_in(x_p * scale / t, x_q * scale / t) == 0
+
+# %%
+# **Exercise 3.** Three features: ``x0`` and ``x1`` independent, ``x2`` nearly their sum, scaled to variance one. The
+# true :math:`\delta` is :math:`(1, 1, 0)`. Which feature comes in first along the path in norm inf, and what becomes of
+# it?
+#
+# Solution 3
+# ^^^^^^^^^^
+#
+# ``x2``, which has no part in the truth, comes in *first*. Its moment is missed most: shifts of ``x0`` and ``x1`` both
+# move it. As the radius falls, ``x0`` and ``x1`` take over and ``x2`` goes back towards zero. A sparse solution is not
+# a list of causes: which features it names depends on the radius and on what they are correlated with.
+
+mix = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.65, 0.65, np.sqrt(1.0 - 2 * 0.65**2)]])
+rng = np.random.default_rng(3)
+z_p, z_q = rng.normal(size=(2000, 3)) @ mix.T, rng.normal(size=(2000, 3)) @ mix.T
+z_p += mix @ mix.T @ [1.0, 1.0, 0.0]
+three = pre.RatioProblem.from_samples(z_p, z_q, norm=np.inf)
+top = np.abs(three.gradient(np.zeros(3))).max()
+shares = np.linspace(1.0, 0.0, 41)
+path = np.array([s.delta for s in pre.radius_path(three, top * shares)])
+
+fig, ax = plt.subplots(figsize=(6.0, 3.4))
+for i, (colour, style) in enumerate(((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."))):
+    ax.plot(shares, path[:, i], style, color=colour, linewidth=2, label=f"x{i}")
+ax.set(xlabel=r"$R / R_{\max}$", ylabel=r"coefficients $\delta_i$", title="First in, first out")
+ax.legend()
+plt.show()
+
+print("largest x2 along the path:", path[:, 2].max().round(3), " at R = 0:", path[-1, 2].round(3))
+assert np.flatnonzero(path[2])[0] == 2
+assert np.count_nonzero(path[2]) == 1
+assert path[:, 2].max() > 0.3
+assert abs(path[-1, 2]) < 0.2
