@@ -130,8 +130,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         maps = self.features_.parts if isinstance(self.features_, Concatenation) else (self.features_,)
         if any(isinstance(part, Kernel) for part in maps) and not self.radius_ > 0.0:
             raise DataError(
-                "radius: a kernel needs a positive radius; its features can match any moments of a finite sample, so "
-                "that with radius 0 the weights would reproduce noise; use radius='auto' or 'cv'"
+                "radius: a kernel needs a positive radius; it has as many features as points, so that with radius 0 "
+                "the target lies outside the hull, or so close to its boundary that δ follows noise; use "
+                "radius='auto' or 'cv'"
             )
         self.solution_: Solution = solve(
             self.problem_,
