@@ -1,0 +1,379 @@
+r"""
+10 Kernels
+==========
+
+So far you chose the features, and the ratio had the shape that they allow. A kernel chooses infinitely many features at
+once. After this lesson you know
+
+* why a linear or quadratic log-ratio can match its moments exactly and still have the wrong shape;
+* how the duality works when nobody ever writes the features down: all that is needed is the Gram matrix;
+* why a kernel needs a radius :math:`R > 0`, and that :math:`R` is a distance between two smoothed samples;
+* that the answer is a difference of two kernel sums, a fact that drops out of the optimality conditions;
+* how to choose the radius and the length scale, and what landmarks are.
+
+Symbols: kernel :math:`k(x, y) = \langle \varphi(x), \varphi(y) \rangle` with length scale :math:`s`, its space of
+functions :math:`\mathcal{H}` with norm :math:`\|\cdot\|_{\mathcal{H}}`, Gram matrix :math:`K`, and
+:math:`h(x) = \langle \delta, \varphi(x)\rangle`, the log-ratio before it is normalised. Otherwise as before:
+:math:`w`, :math:`b`, :math:`\mu`, :math:`e^{a}`, :math:`R`.
+"""
+
+# %%
+# A ratio with two bumps
+# ----------------------
+#
+# The p side is a mixture of two normal laws, the q side one wide normal law. There are no likelihoods: this is KLIEP,
+# :math:`w_i = 1/n_p` and :math:`e^{a_j} = 1/n_q`.
+
+import cvxpy as cp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import pre_convex as pre
+from pre_convex.plots.canvas import AMBER, BLUE, GREEN, GREY, ORANGE, PINK
+
+
+def normal(x, mean, sd):
+    return np.exp(-0.5 * ((x - mean) / sd) ** 2) / sd / np.sqrt(2.0 * np.pi)
+
+
+def true_log_ratio(x):
+    return np.log(0.5 * normal(x, -1.5, 0.45) + 0.5 * normal(x, 1.2, 0.6)) - np.log(normal(x, 0.0, 1.6))
+
+
+def draw(n, rng):
+    first = rng.random(n) < 0.5
+    x_p = np.where(first, rng.normal(-1.5, 0.45, n), rng.normal(1.2, 0.6, n))
+    return x_p[:, None], rng.normal(0.0, 1.6, (n, 1))
+
+
+rng = np.random.default_rng(10)
+n = 160
+x_p, x_q = draw(n, rng)
+new_p, new_q = draw(3000, rng)  # held out: to see what a fit is worth
+grid = np.linspace(-3.2, 3.2, 321)[:, None]
+linear, quadratic = (pre.KLIEP(features).fit(x_p, x_q) for features in ("linear", "polynomial"))
+
+fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
+ax.plot(grid, true_log_ratio(grid), "--", color="black", label="truth")
+ax.plot(grid, linear.log_ratio(grid), color=AMBER, label="linear")
+ax.plot(grid, quadratic.log_ratio(grid), color=GREEN, label="quadratic")
+ax.plot(x_p[:, 0], np.full(n, -5.6), "|", color=ORANGE, markersize=7, alpha=0.6)
+ax.plot(x_q[:, 0], np.full(n, -6.2), "|", color=BLUE, markersize=7, alpha=0.6)
+ax.text(3.25, -5.75, "p", color=ORANGE)
+ax.text(3.25, -6.35, "q", color=BLUE)
+ax.set(xlabel="$x$", ylabel="$\\log r(x)$", ylim=(-6.6, 2.4), xlim=(-3.4, 3.4))
+ax.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.5, 0.14))
+plt.show()
+
+residual = quadratic.problem_.target - quadratic.mu_ @ quadratic.problem_.features_q
+fine = np.linspace(-6.0, 6.0, 2001)
+density = 0.5 * normal(fine, -1.5, 0.45) + 0.5 * normal(fine, 1.2, 0.6)
+best = float(density @ true_log_ratio(fine) * (fine[1] - fine[0]))
+print(f"moments matched to {np.abs(residual).max():.0e}")
+for name, fit in (("linear", linear), ("quadratic", quadratic)):
+    print(f"{name:10s} held-out score {fit.score(new_p, new_q):.3f}")
+print(f"truth      divergence     {best:.3f}")
+assert np.abs(residual).max() < 1e-6
+assert quadratic.score(new_p, new_q) < 0.6 * best
+
+# %%
+# The quadratic fit reproduces the mean of :math:`x` and of :math:`x^2`. It cannot do better: a parabola has one hump.
+#
+# Features that are never written down
+# ------------------------------------
+#
+# Take :math:`k(x, y) = e^{-(x - y)^2 / 2 s^2}`. There is a space :math:`\mathcal{H}` and a map
+# :math:`\varphi` into it with :math:`k(x, y) = \langle\varphi(x), \varphi(y)\rangle`; its dimension is infinite. Use
+# :math:`\varphi` as features. Then :math:`\langle\delta, \varphi(x)\rangle = h(x)` is a function, the target is
+# :math:`b = \sum_i w_i \varphi(x_{p,i})`, and the two programs read
+#
+# .. math::
+#
+#    \min_{h \in \mathcal{H}}\; -\sum_i w_i h(x_{p,i}) + \log \sum_j e^{a_j + h(x_{q,j})} + R\,\|h\|_{\mathcal{H}},
+#
+# .. math::
+#
+#    \max_{\mu}\; \sum_j -\mu_j \log \mu_j + \mu_j a_j \quad\text{subject to}\quad
+#    \Bigl\| \sum_i w_i \varphi(x_{p,i}) - \sum_j \mu_j \varphi(x_{q,j}) \Bigr\|_{\mathcal{H}} \le R,
+#
+# with :math:`\mu \ge 0` and :math:`\sum_j \mu_j = 1`. The norm in the dual is computable: stack the points of both
+# sides, let :math:`K` be the Gram matrix of all of them and :math:`c = (w, -\mu)`; then the squared norm is
+# :math:`c^\top K c`. The dual never needs :math:`\varphi`.
+#
+# Any factor :math:`K = C C^\top` gives finite coordinates: row :math:`i` of :math:`C` stands for :math:`\varphi(x_i)`,
+# since inner products of rows are the kernel's. In these coordinates the norm of :math:`\mathcal{H}` is the Euclidean
+# norm, and we are back at the problem of the lessons before, with ``norm=2``. ``pre.Kernel`` makes such coordinates.
+
+s = 0.5
+points = np.concatenate([x_p, x_q])
+K = np.exp(-0.5 * (points - points.T) ** 2 / s**2)
+kernel = pre.Kernel(length_scale=s).fitted(points)
+C = kernel(points)
+print(f"{len(points)} points, {C.shape[1]} coordinates, largest error of C C' {np.abs(C @ C.T - K).max():.1e}")
+assert np.abs(C @ C.T - K).max() < 1e-7
+
+values = np.linalg.eigvalsh(K)[::-1]
+print("eigenvalues of K:", "  ".join(f"{values[i]:.1e}" for i in (0, 9, 19, 29, 39)), " (1st, 10th, 20th, 30th, 40th)")
+assert values[39] < 1e-7 * values[0]
+
+# %%
+# Few coordinates are enough, because the eigenvalues fall fast: points close to each other have nearly the same
+# features.
+#
+# Why the radius must be positive
+# -------------------------------
+#
+# For different points the Gram matrix of this kernel is positive definite. So :math:`c^\top K c = 0` only for
+# :math:`c = 0`. But :math:`c = (w, -\mu)` has the entries :math:`w`. No weights on the q points reproduce the target:
+# it is outside the hull for every sample, however large (:doc:`05_hull`). With :math:`R = 0` the dual has no feasible
+# point and the primal runs away, along a function that is positive at the p points and lower at all q points.
+#
+# The distance from the hull shrinks quickly with the length scale, and is soon smaller than any computer can tell from
+# zero. That does not help: the answer would then be wild instead of infinite.
+
+print("length scale   distance of b from the hull")
+distances = []
+for scale in (0.1, 0.2, 0.3, 0.4):
+    problem = pre.RatioProblem.from_samples(x_p, x_q, features=pre.Kernel(length_scale=scale).fitted(points))
+    distances.append(pre.minimal_radius(problem).radius)
+    print(f"{scale:12.2f}   {distances[-1]:.1e}")
+assert np.all(np.diff(distances) < 0) and distances[0] > 1e-3 > distances[-1] > 0.0
+
+try:
+    pre.KLIEP(pre.Kernel(length_scale=s), radius=0.0).fit(x_p, x_q)
+except pre.DataError as refusal:
+    print("refused:", refusal)
+else:
+    raise AssertionError("a kernel without a radius should have been refused")
+
+# %%
+# The kernel dual by hand
+# -----------------------
+#
+# Now with :math:`R = 0.02`. In cvxpy, with a factor of :math:`K` from its eigenvectors:
+
+R = 0.02
+sizes, vectors = np.linalg.eigh(K)
+keep = sizes > 1e-12 * sizes.max()
+A = vectors[:, keep] * np.sqrt(sizes[keep])  # A A' = K
+w, a = np.full(n, 1.0 / n), np.full(n, -np.log(n))
+
+mu = cp.Variable(n)
+ball = cp.norm(A[:n].T @ w - A[n:].T @ mu) <= R
+program = cp.Problem(cp.Maximize(cp.sum(cp.entr(mu)) + mu @ a), [ball, cp.sum(mu) == 1])
+program.solve(solver=cp.CLARABEL)
+length = float(ball.dual_value)  # the multiplier of the ball is the norm of h
+
+fit = pre.KLIEP(pre.Kernel(length_scale=s), radius=R).fit(x_p, x_q)
+c = np.concatenate([w, -fit.mu_])
+print(f"value: cvxpy {program.value:.6f}, package {-fit.divergence_:.6f}, gap {fit.solution_.gap:.0e}")
+print(f"norm of h: cvxpy {length:.4f}, package {np.linalg.norm(fit.delta_):.4f}")
+print(f"distance of the two smoothed samples {np.sqrt(c @ K @ c):.6f}, radius {R}")
+assert abs(program.value + fit.divergence_) < 1e-5
+assert abs(length - np.linalg.norm(fit.delta_)) < 1e-2
+assert abs(np.sqrt(c @ K @ c) - R) < 1e-6
+
+# %%
+# What the answer looks like
+# --------------------------
+#
+# The Lagrangian of the ball says that :math:`\delta` points along the residual: with
+# :math:`t = \|h\|_{\mathcal{H}} / R`,
+#
+# .. math::
+#
+#    \delta = t \Bigl( \sum_i w_i \varphi(x_{p,i}) - \sum_j \mu_j \varphi(x_{q,j}) \Bigr), \qquad
+#    h(x) = t \Bigl( \sum_i w_i\, k(x_{p,i}, x) - \sum_j \mu_j\, k(x_{q,j}, x) \Bigr).
+#
+# This is the representer theorem, with its coefficients: :math:`t w_i` at each p point, :math:`-t \mu_j` at each q point.
+# :math:`h` is the difference of two smoothed samples, the p sample and the tilted q sample. The radius keeps them
+# :math:`R` apart; the less it allows, the larger the factor :math:`t` that magnifies what is left.
+
+at = np.exp(-0.5 * (points - grid.T) ** 2 / s**2)  # k(point, x)
+smooth_p, smooth_mu, smooth_q = w @ at[:n], fit.mu_ @ at[n:], np.exp(a) @ at[n:]
+t = np.linalg.norm(fit.delta_) / R
+h = t * (smooth_p - smooth_mu)
+on_q = t * (w @ K[:n, n:] - fit.mu_ @ K[n:, n:])
+by_hand = h - np.log(np.mean(np.exp(on_q)))
+assert np.abs(by_hand - fit.log_ratio(grid)).max() < 1e-4
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained")
+left.plot(grid, smooth_q, ":", color=GREY, label="q sample")
+left.plot(grid, smooth_p, color=ORANGE, label="p sample")
+left.plot(grid, smooth_mu, "--", color=BLUE, label="q sample, tilted")
+left.set(xlabel="$x$", ylabel="weights times kernel", title="smoothed samples", ylim=(0, 0.68))
+left.legend(fontsize=9)
+right.plot(grid, true_log_ratio(grid), "--", color="black", label="truth")
+right.plot(grid, quadratic.log_ratio(grid), color=GREEN, linewidth=1, label="quadratic")
+right.plot(grid, by_hand, color=BLUE, label="kernel")
+right.set(xlabel="$x$", ylabel="$\\log r(x)$", title=f"their difference, times {t:.0f}", ylim=(-6, 3))
+right.legend(fontsize=9, loc="lower center")
+plt.show()
+gained = fit.score(new_p, new_q)
+print(f"held-out score: quadratic {quadratic.score(new_p, new_q):.3f}, kernel {gained:.3f}; true divergence {best:.3f}")
+assert gained > 0.9 * best
+
+# %%
+# Too much freedom, too little
+# ----------------------------
+#
+# As :math:`R` falls, the score :math:`-\ell(\delta_R)` on the training sample grows and grows. On new data it grows
+# first and then falls: the fit begins to describe this sample and not the law behind it.
+
+problem = pre.RatioProblem.from_samples(x_p, x_q, features=kernel)
+radii = np.geomspace(0.2, 0.0005, 16)
+path = pre.radius_path(problem, radii)
+new_features = kernel(new_p), kernel(new_q)
+
+
+def held_out(delta, features=new_features):
+    inner = features[1] @ delta
+    return features[0].mean(axis=0) @ delta - inner.max() - np.log(np.mean(np.exp(inner - inner.max())))
+
+
+train = np.array([held_out(solution.delta, (kernel(x_p), kernel(x_q))) for solution in path])
+test = np.array([held_out(solution.delta) for solution in path])
+top = int(np.argmax(test))
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained")
+left.semilogx(radii, train, "o-", color=GREY, markersize=4, label="training sample")
+left.semilogx(radii, test, "s-", color=BLUE, markersize=4, label="new sample")
+left.axhline(best, color="black", linestyle="--", linewidth=1, label="divergence, true")
+left.set(xlabel="radius $R$", ylabel="$-\\ell$", ylim=(0, 0.56), title="score")
+left.legend(fontsize=9)
+right.plot(grid, true_log_ratio(grid), "--", color="black", label="truth")
+for i, colour in ((1, AMBER), (top, BLUE), (len(radii) - 1, PINK)):
+    inner = kernel(x_q) @ path[i].delta
+    curve = kernel(grid) @ path[i].delta - np.log(np.mean(np.exp(inner)))
+    right.plot(grid, curve, color=colour, label=f"R = {radii[i]:.2g}", linewidth=1.5)
+right.set(xlabel="$x$", ylabel="$\\log r(x)$", ylim=(-8.5, 2.5), title="too stiff, good, too wild")
+right.legend(fontsize=9, loc="lower center", ncols=2)
+plt.show()
+print(f"best radius for new data {radii[top]:.3f}: score {test[top]:.3f}; at R = {radii[-1]:.4f}: {test[-1]:.3f}")
+assert np.all(np.diff(train) > 0)
+assert 0 < top < len(radii) - 1 and test[top] > test[-1] + 0.02
+
+# %%
+# You rarely have 3,000 new samples. ``radius="cv"`` holds out folds of the samples you have. By default it takes the
+# largest radius within one standard error of the best, which errs on the smooth side, here by much: the standard error
+# over five folds is large. ``one_se=False`` takes the best itself.
+
+chosen = pre.KLIEP(pre.Kernel(length_scale=s), radius="cv", one_se=False).fit(x_p, x_q)
+choice = chosen.radius_choice_
+best_at = int(np.argmax(choice.mean))
+careful = choice.radii[choice.mean >= choice.mean[best_at] - choice.std_error[best_at]].max()
+smooth = pre.KLIEP(pre.Kernel(length_scale=s), radius=careful).fit(x_p, x_q)
+print(f"best by cross-validation R = {chosen.radius_:.4f}, score on new data {chosen.score(new_p, new_q):.3f}")
+print(f"within one standard error R = {smooth.radius_:.4f}, score on new data {smooth.score(new_p, new_q):.3f}")
+assert choice.radius == choice.radii[best_at] < careful
+assert chosen.score(new_p, new_q) > smooth.score(new_p, new_q) > 5 * quadratic.score(new_p, new_q)
+
+# %%
+# The length scale
+# ----------------
+#
+# With a short length scale the features of neighbours differ, and :math:`h` can follow every point. With a long
+# one :math:`h` is stiff, and more of :math:`\|h\|` is needed for the same bend. For each length scale, the best score
+# along a path of radii. ``length_scale="median"``, the default, is the median distance of all points;
+# ``"cv"`` tries multiples of it by cross-validation.
+
+print("length scale   best radius   score on new data")
+scores, tried = {}, np.geomspace(0.1, 0.0003, 8)
+for scale in (0.2, 0.6, 1.2, 3.6):
+    other = pre.Kernel(length_scale=scale).fitted(points)
+    solutions = pre.radius_path(pre.RatioProblem.from_samples(x_p, x_q, features=other), tried, stop=True)
+    on_new = other(new_p), other(new_q)
+    found = np.array([held_out(solution.delta, on_new) for solution in solutions if solution.status.ok])
+    scores[scale] = found.max()
+    print(f"{scale:12.2f}   {tried[np.argmax(found)]:11.4f}   {found.max():.3f}")
+print(f"median distance {pre.Kernel().fitted(points).length_scale:.2f}")
+assert scores[0.2] < scores[0.6] - 0.02 and scores[3.6] < scores[1.2] - 0.02
+
+# %%
+# Landmarks
+# ---------
+#
+# The factor is made greedily: take the point whose :math:`\varphi` is worst represented by those taken so far, add a
+# column, repeat. Stopping early leaves :math:`m` *landmarks*, and only :math:`k(x, \text{landmark})` is ever computed:
+# :math:`n \times m` numbers in place of :math:`n \times n`. Beyond 4,000 points the package does this by itself, with
+# 500 of them.
+
+print("landmarks   share of the trace left   largest change of log r")
+changes = []
+for m in (5, 10, 20, 30):
+    few = pre.Kernel(length_scale=s, landmarks=m)
+    left_over = 1.0 - np.square(few.fitted(points)(points)).sum() / np.trace(K)
+    approximate = pre.KLIEP(few, radius=R).fit(x_p, x_q)
+    changes.append(np.abs(approximate.log_ratio(grid) - fit.log_ratio(grid)).max())
+    print(f"{m:9d}   {left_over:23.1e}   {changes[-1]:.1e}")
+assert changes[0] > 0.3 and changes[-1] < 1e-2
+
+# %%
+# Exercises
+# ---------
+#
+# **Exercise 1.** Two q points, 0 and 1, and one p sample at 1, with :math:`\rho = k(0, 1)`. Find :math:`\mu` and
+# :math:`\|h\|_{\mathcal{H}}` as functions of :math:`R` by hand. From which :math:`R` on is :math:`h = 0`? Put in
+# :math:`s = 1`, :math:`R = 0.2`.
+#
+# Solution 1
+# ^^^^^^^^^^
+#
+# The residual is :math:`\varphi(1) - \mu_0 \varphi(0) - \mu_1 \varphi(1) = \mu_0 (\varphi(1) - \varphi(0))`, of length
+# :math:`\mu_0 \sqrt{2 - 2\rho}`. Entropy wants :math:`\mu_0 = 1/2`; the ball allows
+# :math:`\mu_0 \le R / \sqrt{2 - 2\rho}`. So :math:`\mu_0` is the smaller of the two, and :math:`h = 0` from
+# :math:`R = \tfrac12\sqrt{2 - 2\rho}` on. Below it, [LINK] gives :math:`h(1) - h(0) = \log(\mu_1/\mu_0)`, and since
+# :math:`\delta` is parallel to :math:`\varphi(1) - \varphi(0)`,
+# :math:`\|h\|_{\mathcal{H}} = \log(\mu_1/\mu_0) / \sqrt{2 - 2\rho}`.
+
+rho = np.exp(-0.5)
+apart = np.sqrt(2.0 - 2.0 * rho)
+mu_0 = 0.2 / apart
+size = np.log((1.0 - mu_0) / mu_0) / apart
+two = pre.KLIEP(pre.Kernel(length_scale=1.0), radius=0.2).fit([[1.0]], [[0.0], [1.0]])
+print(f"by hand mu_0 = {mu_0:.4f}, |h| = {size:.4f}, h = 0 from R = {apart / 2:.4f}")
+print(f"package mu_0 = {two.mu_[0]:.4f}, |h| = {np.linalg.norm(two.delta_):.4f}")
+assert abs(two.mu_[0] - mu_0) < 1e-6 and abs(np.linalg.norm(two.delta_) - size) < 1e-4
+none = pre.KLIEP(pre.Kernel(length_scale=1.0), radius=apart / 2 + 1e-6).fit([[1.0]], [[0.0], [1.0]])
+assert np.linalg.norm(none.delta_) < 1e-6
+
+# %%
+# **Exercise 2.** Change the kernel to :math:`(xy/s^2 + 1)^2`, ``pre.Kernel("polynomial", degree=2)``. How many
+# coordinates does it have here? Solve with :math:`R = 0`, which is possible now: why? Which fit of this lesson is it?
+#
+# Solution 2
+# ^^^^^^^^^^
+#
+# :math:`(xy/s^2 + 1)^2 = 1 + 2xy/s^2 + x^2y^2/s^4` is the inner product of :math:`(1, \sqrt2\, x/s, x^2/s^2)` with the
+# same of :math:`y`: three coordinates, one of them constant. The Gram matrix has rank three and is not definite, and
+# the target may lie inside the hull. The answer is the quadratic fit; the constant changes nothing, because it cancels
+# in the ratio. (The estimators refuse :math:`R = 0` for every kernel; ``pre.solve`` does what you ask.)
+
+polynomial = pre.Kernel("polynomial", length_scale=1.0, degree=2).fitted(points)
+problem = pre.RatioProblem.from_samples(x_p, x_q, features=polynomial)
+solution = pre.solve(problem)
+log_z = np.log(np.mean(np.exp(polynomial(x_q) @ solution.delta)))
+difference = polynomial(grid) @ solution.delta - log_z - quadratic.log_ratio(grid)
+print(f"{problem.k} coordinates; largest difference to the quadratic fit {np.abs(difference).max():.0e}")
+assert problem.k == 3 and np.abs(difference).max() < 1e-5
+
+# %%
+# **Exercise 3.** What does the kernel fit say at :math:`x = 50`, far from all samples? Compare with the truth and
+# with the quadratic fit. Which of the two would you trust there?
+#
+# Solution 3
+# ^^^^^^^^^^
+#
+# Every :math:`k(x_i, 50)` is zero, so :math:`h(50) = 0` and :math:`\log r(50) = -\log Z`, a number that has nothing to do
+# with :math:`x`: about half as likely under p as under q, it says, where the true logarithm is below :math:`-2000`. A
+# kernel fit has no opinion where it has no data, and states it as a number. The quadratic fit falls without bound, so
+# it is less wrong, by luck of its shape. Neither has seen data there, and neither should be asked: look at where the
+# samples are before you read a ratio.
+
+far = np.array([[50.0]])
+exponent = -0.5 * ((50.0 - 1.2) / 0.6) ** 2 + 0.5 * (50.0 / 1.6) ** 2  # of the nearer component, over that of q
+said = fit.log_ratio(far)[0], quadratic.log_ratio(far)[0]
+print(f"at x = 50: truth about {exponent:.0f}, kernel {said[0]:.3f}, quadratic {said[1]:.0f}")
+log_z = np.log(np.mean(np.exp(on_q)))
+assert abs(fit.log_ratio(far)[0] + log_z) < 1e-4
+assert -1.2 < said[0] < -0.3 and said[1] < -50 and exponent < -2000
