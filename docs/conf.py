@@ -31,7 +31,7 @@ exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py"]
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_block"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
-smartquotes = False  # F' is F transposed
+smartquotes_action = "D"  # dashes only: F' is F transposed
 
 #: files of the repository that links of the pages name, and the pages that show them
 outside_pages = {

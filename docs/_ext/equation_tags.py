@@ -19,9 +19,11 @@ DEFINITION = re.compile(r"^\*\*\[([A-Z]+)\]\*\*", re.M)
 TAG = re.compile(r"\[([A-Z]{1,6})\]")
 #: where a tag is not a citation
 LEFT_ALONE = (
-    nodes.FixedTextElement,
+    nodes.doctest_block,
     nodes.literal,
+    nodes.literal_block,
     nodes.math,
+    nodes.math_block,
     nodes.raw,
     nodes.reference,
     nodes.title,

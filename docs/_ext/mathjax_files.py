@@ -1,5 +1,6 @@
 """Formulas without another host: MathJax is taken from its npm package once, and copied into the site."""
 
+import hashlib
 import shutil
 import subprocess
 import tarfile
@@ -11,6 +12,7 @@ from sphinx.errors import ExtensionError
 VERSION = "3.2.2"
 #: one file that holds everything: it draws formulas as SVG and loads no fonts
 FILE = "es5/tex-svg.js"
+SHA256 = "d4295dc33744836935c1399feece5159577b34c5c8ffb9f1c6324cd82e03a882"
 CACHE = Path(__file__).parents[1] / "_build" / "mathjax"
 
 
@@ -27,11 +29,16 @@ def fetch() -> Path:
         raise ExtensionError(f"npm could not fetch mathjax {VERSION}: {ran.stderr.strip()}")
     package = CACHE / f"mathjax-{VERSION}.tgz"
     with tarfile.open(package) as archive:
-        content = archive.extractfile(f"package/{FILE}")
-        assert content is not None
-        script.parent.mkdir(exist_ok=True)
-        script.write_bytes(content.read())
+        member = archive.extractfile(f"package/{FILE}")
+        assert member is not None
+        content = member.read()
     package.unlink()
+    if hashlib.sha256(content).hexdigest() != SHA256:
+        raise ExtensionError(f"{FILE} of mathjax {VERSION} is not the file that this site was made with")
+    script.parent.mkdir(exist_ok=True)
+    part = script.with_suffix(".part")
+    part.write_bytes(content)
+    part.replace(script)
     return script
 
 

@@ -3,7 +3,7 @@
 So the same link works where the repository is read and in the site: ``outside_pages`` in ``conf.py`` names the pages.
 """
 
-from pathlib import Path
+import os.path
 
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
@@ -17,8 +17,8 @@ class OutsidePages(SphinxTransform):
 
     def apply(self) -> None:
         """MyST names what it does not find among the pages by its path, without ``.md``."""
-        folder, shown = Path(self.env.srcdir), self.config.outside_pages
-        pages = {str((folder / path).resolve().with_suffix("")): name for path, name in shown.items()}
+        shown = self.config.outside_pages.items()
+        pages = {os.path.normpath(self.env.srcdir / path).removesuffix(".md"): name for path, name in shown}
         for link in self.document.findall(pending_xref):
             if link.get("refdomain") == "doc" and link["reftarget"] in pages:
                 link["reftarget"] = pages[link["reftarget"]]
