@@ -8,18 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from browser import open_browser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 def build(folder):
@@ -27,8 +19,10 @@ def build(folder):
     folder.mkdir()
     generated = shutil.ignore_patterns("_build", "lessons", "__pycache__")
     shutil.copytree(DOCS, folder / "docs", ignore=generated)
-    for name in ("benchmarks", "pre_convex", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"):
-        (folder / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=generated)
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md"):
+        shutil.copy(ROOT / name, folder)
+    (folder / "pre_convex").symlink_to(ROOT / "pre_convex")
     cache = DOCS / "_build" / "mathjax"  # fetched once
     cache.mkdir(parents=True, exist_ok=True)
     (folder / "docs" / "_build").mkdir()
@@ -40,8 +34,8 @@ def build(folder):
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory):
-    """Folder of the built site."""
+def built(tmp_path_factory):
+    """Folder with the site in ``html``, exit code of the build, what it said."""
     pytest.importorskip("sphinx")
     if shutil.which("npm") is None and not any((DOCS / "_build" / "mathjax").glob("*/*.js")):
         pytest.skip("npm is not installed, which the formulas of the site come from")
@@ -52,18 +46,19 @@ def site(tmp_path_factory):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
             done.write_text(str(build(folder)))
-    log = (folder / "log").read_text(encoding="utf-8")
-    assert done.read_text() == "0", f"the site does not build without warnings:\n{log}"
+    return folder, int(done.read_text()), (folder / "log").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def site(built):
+    """Folder of the site."""
+    folder, code, _ = built
+    assert code == 0, "the site does not build; test_the_site_builds_without_warnings shows why"
     return folder / "html"
 
 
 @pytest.fixture(scope="session")
 def browser():
     """Headless Chromium."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with open_browser() as browser:
         yield browser
-        browser.close()

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from browser import Watch
 from site_pages import all_pages, page
 
 LOCAL = ("file:", "data:", "blob:", "about:")
@@ -20,31 +21,44 @@ OVERFLOW = """() => {
 BACKGROUND = "() => getComputedStyle(document.body).backgroundColor"
 
 
+class Window:
+    """A window without a network, and what went wrong in it since a page was opened."""
+
+    def __init__(self, browser):
+        self.context = browser.new_context(viewport=WIDE, offline=True)
+        self.tab = self.context.new_page()
+        self.watch = Watch(self.tab)
+
+    def open(self, address):
+        self.watch.complaints.clear()
+        self.watch.requests.clear()
+        self.tab.emulate_media(color_scheme="light")
+        self.tab.set_viewport_size(WIDE)
+        self.tab.goto(address)
+        self.tab.evaluate(FORMULAS_DRAWN)
+
+    def faults(self):
+        return [
+            *self.watch.complaints,
+            *(f"asks for {url}" for url in self.watch.requests if not url.startswith(LOCAL)),
+        ]
+
+
 @pytest.fixture(scope="module")
 def window(browser):
-    """A window without a network, and what went wrong in it since somebody last looked."""
-    context = browser.new_context(viewport=WIDE, offline=True)
-    tab = context.new_page()
-    tab.faults = []
-    tab.on("request", lambda r: r.url.startswith(LOCAL) or tab.faults.append(f"asks for {r.url}"))
-    tab.on("requestfailed", lambda r: tab.faults.append(f"did not get {r.url}"))
-    tab.on("console", lambda m: m.type in ("error", "warning") and tab.faults.append(f"console: {m.text}"))
-    tab.on("pageerror", lambda e: tab.faults.append(f"script: {e}"))
-    yield tab
-    context.close()
+    window = Window(browser)
+    yield window
+    window.context.close()
 
 
 def brightness(colour):
     return sum(map(float, re.findall(r"[\d.]+", colour)[:3])) / 3
 
 
-def faults_of(tab, path):
+def faults_of(window, path):
     """What is wrong with a page, in light, in dark and on a phone."""
-    tab.faults.clear()
-    tab.emulate_media(color_scheme="light")
-    tab.set_viewport_size(WIDE)
-    tab.goto(path.as_uri())
-    tab.evaluate(FORMULAS_DRAWN)
+    window.open(path.as_uri())
+    tab = window.tab
     formulas, drawn = page(path).math, tab.locator("main mjx-container").count()
     if formulas != drawn:
         yield f"{drawn} of {formulas} formulas are drawn"
@@ -60,7 +74,7 @@ def faults_of(tab, path):
     tab.emulate_media(color_scheme="dark")
     if brightness(tab.evaluate(BACKGROUND)) > 80:
         yield "is light when it should be dark"
-    yield from tab.faults
+    yield from window.faults()
 
 
 def test_every_page_opens_from_disk(site, window):
@@ -81,18 +95,17 @@ def test_what_is_wrong_with_a_page_is_seen(window, tmp_path):
 
 
 def test_search_finds_a_word(site, window):
-    window.faults.clear()
-    window.goto((site / "search.html").as_uri() + "?q=Slater")
-    found = window.locator("#search-results li a")
+    window.open((site / "search.html").as_uri() + "?q=Slater")
+    found = window.tab.locator("#search-results li a")
     found.first.wait_for()
     assert any("glossary" in link.get_attribute("href") for link in found.all())
-    assert window.faults == []
+    assert window.faults() == []
 
 
 def test_a_solution_opens_by_keyboard(site, window):
-    window.goto(next((site / "lessons").glob("01_*.html")).as_uri())
-    details = window.locator("details.solution").first
+    window.open(next((site / "lessons").glob("01_*.html")).as_uri())
+    details = window.tab.locator("details.solution").first
     assert details.get_attribute("open") is None
     details.locator("summary").focus()
-    window.keyboard.press("Enter")
+    window.tab.keyboard.press("Enter")
     assert details.get_attribute("open") is not None

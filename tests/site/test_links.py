@@ -32,6 +32,12 @@ def faults_of(path, site):
             yield f"{path.relative_to(site)}: {address} has no such anchor"
 
 
+def test_the_site_builds_without_warnings(built):
+    _, code, log = built
+    assert code == 0, log
+    assert log.strip() == ""
+
+
 def test_every_link_image_and_script_is_there(site):
     pages = all_pages(site)
     assert len(pages) > 40
