@@ -27,7 +27,7 @@ extensions = [
     "outside_pages",
     "readable_text",
 ]
-exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py"]
+exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py", "**sg_execution_times.rst"]
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_block"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]

@@ -18,7 +18,12 @@ OVERFLOW = """() => {
   const out = [...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > width + 1);
   return over + ' px: ' + out.slice(0, 3).map(e => e.tagName + '.' + e.className).join(', ');
 }"""
-BACKGROUND = "() => getComputedStyle(document.body).backgroundColor"
+#: the background, once the page knows of a change of the light
+BACKGROUND = """async (theme) => {
+  const set = document.documentElement.dataset;
+  for (let i = 0; i < 40 && set.theme !== theme; i++) await new Promise(done => setTimeout(done, 25));
+  return getComputedStyle(document.body).backgroundColor;
+}"""
 
 
 class Window:
@@ -64,7 +69,7 @@ def faults_of(window, path):
         yield f"{drawn} of {formulas} formulas are drawn"
     if wrong := tab.locator("[data-mml-node='merror'], [data-mjx-error], mjx-merror").count():
         yield f"{wrong} formulas are wrong"
-    if brightness(tab.evaluate(BACKGROUND)) < 200:
+    if brightness(tab.evaluate(BACKGROUND, "light")) < 200:
         yield "is dark when it should be light"
     if over := tab.evaluate(OVERFLOW):
         yield f"is too wide at a desk by {over}"
@@ -72,7 +77,7 @@ def faults_of(window, path):
     if over := tab.evaluate(OVERFLOW):
         yield f"is too wide on a phone by {over}"
     tab.emulate_media(color_scheme="dark")
-    if brightness(tab.evaluate(BACKGROUND)) > 80:
+    if brightness(tab.evaluate(BACKGROUND, "dark")) > 80:
         yield "is light when it should be dark"
     yield from window.faults()
 
