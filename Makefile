@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test docs setup lint format bench bench-scale solvers peers costs coverage experiments clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -16,6 +16,9 @@ test: setup
 
 docs: setup
 	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs docs/_build/html $(ARGS)
+
+linkcheck: setup
+	$(BIN)/python -m sphinx -b linkcheck docs docs/_build/linkcheck $(ARGS)
 
 setup: $(STAMP)
 
