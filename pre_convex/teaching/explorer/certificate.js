@@ -1,0 +1,117 @@
+"use strict";
+// A proof for any δ: weights μ' that satisfy the constraint of [D], whose value no primal value can be below.
+// gap = [R‖δ‖_* − ⟨r',δ⟩] + KL(μ' ‖ μ(δ)), two terms that are not negative, with r' = b − F'μ'.
+
+const certificate = (() => {
+  const { dot, add, scale, solve } = linear;
+  const EPSILON = 2 ** -52;
+
+  // residuals to aim at: the one that the next Newton step expects, and projections of r + tδ on the ball, where t = 0
+  // moves least and a large t aligns with δ
+  function residuals(p, now) {
+    const r = scale(now.mean, -1);
+    if (!p.R) return [r.map(() => 0)];
+    const k = r.length;
+    const length = norms.size("2", now.delta) || 1;
+    const trace = now.H.reduce((s, row, i) => s + row[i], 0) / k;
+    const x = step.minimise(now.H, add(linear.times(now.H, now.delta), r), p.R, p.norm);
+    const after = add(r, linear.times(now.H, add(x, now.delta, -1)), -1);
+    const pulls = [
+      now.delta.map(() => 0),
+      scale(now.delta, trace),
+      now.delta.map((x, i) => x * now.H[i][i]),
+      scale(now.delta, (1e8 * p.R) / length),
+    ];
+    const aims = pulls.map((pull) => inside(p, norms.project(p.norm, add(r, pull), p.R)));
+    return after.every(Number.isFinite) ? [inside(p, norms.project(p.norm, after, p.R)), ...aims] : aims;
+  }
+
+  function inside(p, point) {
+    const size = norms.size(p.norm, point);
+    return size > p.R ? scale(point, p.R / size) : point;
+  }
+
+  // [LIFT]: corrections c with Σμc = 0 that move the moment by u; null where there are none
+  function correction(p, now, u) {
+    const spread = now.H.map((row, i) => Math.sqrt(Math.max(row[i], 0)));
+    const allowed = u.map((x, i) => 1e-13 * (Math.abs(x) + Math.abs(now.mean[i]) + Math.abs(p.b[i]) + spread[i]));
+    const c = now.mu.map(() => 0);
+    let left = u;
+    for (let round = 0; round < 3; round++) {
+      const d = solve(now.H, left);
+      const more = p.G.map((g) => dot(add(g, now.mean, -1), d));
+      const shift = dot(now.mu, more);
+      more.forEach((x, j) => (c[j] += x - shift));
+      left = u.map((x, i) => x - now.mu.reduce((s, w, j) => s + w * c[j] * (p.G[j][i] - now.mean[i]), 0));
+      if (left.every((x, i) => Math.abs(x) <= allowed[i])) return { c, left: left.map(Math.abs) };
+    }
+    return null;
+  }
+
+  // KL(μ(1 + c) ‖ μ), with every term computed so that it is not negative
+  function liftCost(mu, c) {
+    return mu.reduce((s, w, j) => {
+      const x = c[j];
+      if (x < -1) return Infinity;
+      const small = Math.abs(x) < 1e-3;
+      const term = small
+        ? x * x * (0.5 + x * (-1 / 6 + x * (1 / 12 - x / 20)))
+        : (x > -1 ? (1 + x) * Math.log1p(x) : 0) - x;
+      return s + w * term;
+    }, 0);
+  }
+
+  // weights on the simplex as a candidate: their cost, if the constraint really holds for them
+  function weighed(p, now, mu) {
+    const r = p.b.map((_, i) => -mu.reduce((s, w, j) => s + w * p.G[j][i], 0));
+    const over = norms.size(p.norm, r) - p.R;
+    const room = 1e-14 * (geometry.extent(p.G) + norms.size("2", p.b));
+    if (over > room) return null;
+    const kl = mu.reduce((s, w, j) => s + (w > 0 ? w * (Math.log(w) - now.logMu[j]) : 0), 0);
+    const slack = now.penalty - dot(r, now.delta) + Math.max(over, 0) * norms.dual(p.norm, now.delta);
+    return { mu, cost: Math.max(kl, 0) + Math.max(slack, 0) };
+  }
+
+  // where no lift is positive: go from F'μ through the aim to the edge of the hull, and mix in the weights of that point
+  function mixture(p, now, hull, aim) {
+    const z = scale(aim, -1);
+    if (norms.size("2", add(z, now.mean, -1)) <= 1e-15 * geometry.extent(p.G)) return null;
+    const out = geometry.leave(p.G, hull, now.mean, z);
+    if (!out || out.s < 1 - 1e-9) return null;
+    const share = Math.min(1, 1 / out.s);
+    const mu = scale(now.mu, 1 - share);
+    for (const [j, w] of out.weights) mu[j] += share * w;
+    return weighed(p, now, mu);
+  }
+
+  // {gap, dual, mu, by}: the best of lifts and mixtures; the gap is infinite where no feasible weights were found.
+  // With `lifts` only those are tried, as the package's certify does.
+  function certify(p, now, hull, lifts = false) {
+    let best = { cost: Infinity, mu: null, by: "none" };
+    const keep = (cost, mu, by) => {
+      if (cost < best.cost) best = { cost, mu, by };
+    };
+    const aims = residuals(p, now);
+    for (const aim of aims) {
+      const slack = Math.max(now.penalty - dot(aim, now.delta), 0);
+      const lifted = correction(p, now, add(scale(now.mean, -1), aim, -1));
+      if (lifted) {
+        const total = slack + dot(lifted.left, now.delta.map(Math.abs)) + liftCost(now.mu, lifted.c);
+        keep(total, now.mu.map((w, j) => w * (1 + lifted.c[j])), "lift");
+      }
+    }
+    if (!lifts && best.cost > 1e-12) {
+      const nearest = now.mu.map(() => 0);
+      for (const [j, w] of hull.weights) nearest[j] += w;
+      const others = [weighed(p, now, nearest), ...aims.map((aim) => mixture(p, now, hull.hull, aim))];
+      for (const other of others) if (other) keep(other.cost, other.mu, "mixture");
+    }
+    const size = now.mean.map((m, i) => Math.abs(m) + Math.abs(p.b[i]) + Math.sqrt(Math.max(now.H[i][i], 0)));
+    const reach = dot(size, now.delta.map(Math.abs));
+    const noise = 4 * EPSILON * (1 + Math.abs(now.loss) + reach + now.penalty);
+    const gap = best.cost + noise;
+    return { gap, dual: now.value - gap, mu: best.mu, by: best.by };
+  }
+
+  return { certify };
+})();

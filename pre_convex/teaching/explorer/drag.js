@@ -1,0 +1,135 @@
+"use strict";
+// Points that are moved with mouse, finger or keys.
+
+const drag = (() => {
+  const NEAR = 24;
+  const MAGNET = 7;
+
+  function local(node, event) {
+    const box = node.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  // the handle whose centre is nearest, since those of neighbours overlap
+  function nearest(node, [x, y]) {
+    let best = null;
+    for (const circle of node.querySelectorAll(".handle")) {
+      const far = Math.hypot(x - circle.cx.baseVal.value, y - circle.cy.baseVal.value);
+      if (far <= NEAR && (!best || far < best.far)) best = { far, circle };
+    }
+    return best && best.circle;
+  }
+
+  const handleOf = (circle) => ({ kind: circle.dataset.kind, index: Number(circle.dataset.index) });
+
+  // a target set by hand sticks to the hull's edge, which a hand would never meet exactly
+  function magnet(canvas, x, m) {
+    const round = (v) => v.map((c) => Math.round(c * 100) / 100);
+    if (!m.state.hand) return x;
+    const at = canvas.pixels(x);
+    let best = null;
+    const ends = m.k === 1 ? m.run.hull.hull.map((j) => [j, j]) : geometry.edges(m.run.hull.hull);
+    for (const [i, j] of ends) {
+      const [u, v] = [m.F[i], m.F[j]];
+      const [pu, pv] = [canvas.pixels(u), canvas.pixels(v)];
+      const d = linear.add(pv, pu, -1);
+      const t = i === j ? 0 : Math.max(0, Math.min(1, linear.dot(linear.add(at, pu, -1), d) / linear.dot(d, d)));
+      const point = linear.add(u, linear.add(v, u, -1), t);
+      const foot = canvas.pixels(point);
+      const far = m.k === 1 ? Math.abs(at[0] - foot[0]) : Math.hypot(at[0] - foot[0], at[1] - foot[1]);
+      if (far <= MAGNET && (!best || far < best.far)) best = { far, point };
+    }
+    return best ? best.point : round(x);
+  }
+
+  function attach(panel, current, { adds = false, kindToAdd = () => "q" } = {}) {
+    const { node } = panel.canvas;
+    let held = null;
+    let pressed = null;
+    node.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      const circle = nearest(node, local(node, event));
+      pressed = [event.clientX, event.clientY];
+      if (!circle) return;
+      event.preventDefault();
+      const handle = handleOf(circle);
+      const at = local(node, event);
+      held = { handle, offset: [at[0] - circle.cx.baseVal.value, at[1] - circle.cy.baseVal.value], id: event.pointerId };
+      node.setPointerCapture(event.pointerId);
+      store.select(handle.kind, handle.index);
+      if (circle.hasAttribute("tabindex")) circle.focus({ preventScroll: true, focusVisible: false });
+    });
+    node.addEventListener("pointermove", (event) => {
+      if (!held || event.pointerId !== held.id) return;
+      const at = local(node, event);
+      let { x } = panel.canvas.toWorld(at[0] - held.offset[0], at[1] - held.offset[1]);
+      if (held.handle.kind === "b") x = magnet(panel.canvas, x, current());
+      if (model.dimension(store.state) === 1 && held.handle.kind !== "b") x = [x[0]];
+      node.classList.add("dragging");
+      store.move(held.handle, x);
+    });
+    const release = () => {
+      held = null;
+      node.classList.remove("dragging");
+    };
+    node.addEventListener("pointerup", release);
+    node.addEventListener("pointercancel", release);
+    node.addEventListener("focusin", (event) => {
+      if (event.target.dataset.kind) store.select(event.target.dataset.kind, Number(event.target.dataset.index));
+    });
+    node.addEventListener("keydown", (event) => keys(event));
+    if (adds) {
+      node.addEventListener("click", (event) => {
+        const at = local(node, event);
+        const moved = pressed && Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) > 5;
+        if (moved || nearest(node, at)) return;
+        const { x, kind } = panel.canvas.toWorld(...at);
+        const side = model.dimension(store.state) === 1 ? kind : kindToAdd();
+        if (side === "p" && store.state.hand) return;
+        if (Math.abs(x[0]) > 3.2 || Math.abs(x[1]) > 2.3) return;
+        store.add(side, x);
+        focusSelected();
+      });
+    }
+  }
+
+  const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+  function keys(event) {
+    const circle = event.target.closest(".handle");
+    if (!circle || event.ctrlKey || event.metaKey || event.altKey) return;
+    const handle = handleOf(circle);
+    if (event.key in arrows) {
+      const size = event.shiftKey ? 0.01 : 0.1;
+      const [dx, dy] = arrows[event.key];
+      const from = store.place(handle);
+      const flat = model.dimension(store.state) === 1 && handle.kind !== "b";
+      const tidy = (c) => Math.round(c * 1e4) / 1e4;
+      const to = [tidy(from[0] + size * dx), flat ? undefined : tidy((from[1] ?? 0) + size * dy)];
+      store.move(handle, from.length === 1 ? [to[0]] : to);
+    } else if (event.key === "Delete" || event.key === "Backspace") {
+      if (store.remove(handle)) focusSelected();
+    } else if (event.key === "+" || event.key === "=") {
+      addBeside(handle.kind === "p" || handle.kind === "yp" ? "p" : "q");
+    } else return;
+    event.preventDefault();
+  }
+
+  // a new point beside the selected one, or in the middle
+  function addBeside(kind) {
+    const { selected, state } = store;
+    const near = selected && selected.kind === kind ? state[kind][selected.index] : [0, 0];
+    const side = near[0] > 2.6 ? -0.3 : 0.3;
+    if (store.add(kind, [near[0] + side, near[1]])) focusSelected();
+  }
+
+  function focusSelected() {
+    const { selected } = store;
+    if (!selected) return;
+    explorer.flush();
+    const circle = document.querySelector(`#panel-samples .handle[data-kind="${selected.kind}"][data-index="${selected.index}"]`);
+    if (circle) circle.focus({ preventScroll: true });
+  }
+
+  return { attach, addBeside, focusSelected };
+})();

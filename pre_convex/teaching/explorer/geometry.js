@@ -1,0 +1,159 @@
+"use strict";
+// The hull of points on a line or in the plane: its corners, the distance to it in a norm, where a ray leaves it.
+
+const geometry = (() => {
+  const { dot, add, scale } = linear;
+  const cross = (o, u, v) => (u[0] - o[0]) * (v[1] - o[1]) - (u[1] - o[1]) * (v[0] - o[0]);
+
+  // indices of the corners of the hull, counter-clockwise; two of a segment, one of a point
+  function corners(points) {
+    const order = points.map((_, j) => j);
+    order.sort((i, j) => points[i][0] - points[j][0] || (points[i][1] ?? 0) - (points[j][1] ?? 0));
+    const first = order[0];
+    const last = order[order.length - 1];
+    const spread = extent(points);
+    if (spread === 0) return [first];
+    if (points[0].length === 1) return [first, last];
+    const flat = 1e-14 * spread * spread;
+    const chain = (list) => {
+      const found = [];
+      for (const j of list) {
+        while (found.length > 1 && cross(points[found.at(-2)], points[found.at(-1)], points[j]) <= flat) found.pop();
+        found.push(j);
+      }
+      return found.slice(0, -1);
+    };
+    const all = [...chain(order), ...chain(order.slice().reverse())];
+    return all.length < 3 ? [first, last] : all;
+  }
+
+  function extent(points) {
+    return Math.max(...points[0].map((_, i) => {
+      const column = points.map((f) => f[i]);
+      return Math.max(...column) - Math.min(...column);
+    }));
+  }
+
+  // edges of the hull as pairs of indices
+  function edges(hull) {
+    if (hull.length < 2) return [];
+    return hull.length === 2 ? [hull] : hull.map((j, i) => [j, hull[(i + 1) % hull.length]]);
+  }
+
+  function normals(points, hull) {
+    if (points[0].length === 1) return [[1], [-1]];
+    const found = [];
+    for (const [i, j] of edges(hull)) {
+      const d = add(points[j], points[i], -1);
+      const length = Math.hypot(...d);
+      found.push([d[1] / length, -d[0] / length]);
+      if (hull.length === 2) found.push([-d[1] / length, d[0] / length], scale(d, 1 / length), scale(d, -1 / length));
+    }
+    return found;
+  }
+
+  // the t in [0, 1] at which b − (u + t d) is smallest in the norm
+  function along(u, d, b, order) {
+    const r = add(b, u, -1);
+    const at = (t) => norms.size(order, add(r, d, -t));
+    const stops = [0, 1];
+    if (order === "2") stops.push(dot(r, d) / dot(d, d));
+    else {
+      r.forEach((x, i) => stops.push(x / d[i]));
+      if (order === "inf" && r.length === 2) {
+        stops.push((r[0] - r[1]) / (d[0] - d[1]), (r[0] + r[1]) / (d[0] + d[1]));
+      }
+    }
+    let best = 0;
+    for (const t of stops) if (t >= 0 && t <= 1 && at(t) < at(best)) best = t;
+    return best;
+  }
+
+  // [HULL]: distance from b to the hull of the points, the nearest weights, and a direction v of unit dual norm that proves it
+  function distance(points, b, order) {
+    const hull = corners(points);
+    const k = b.length;
+    const spread = extent(points);
+    const zero = 1e-10 * spread + 1e-13 * norms.size(order, b.map(Math.abs));
+    const support = (v) => Math.max(...points.map((f) => dot(v, f)));
+    const margin = (v) => dot(v, b) - support(v);
+    const unit = (v) => scale(v, 1 / (norms.dual(order, v) || 1));
+    let nearest = { radius: norms.size(order, add(b, points[hull[0]], -1)), weights: [[hull[0], 1]] };
+    for (const [i, j] of edges(hull)) {
+      const d = add(points[j], points[i], -1);
+      const t = along(points[i], d, b, order);
+      const radius = norms.size(order, add(b, add(points[i], d, t), -1));
+      if (radius < nearest.radius) nearest = { radius, weights: [[i, 1 - t], [j, t]] };
+    }
+    nearest.point = nearest.weights.reduce((z, [j, w]) => add(z, points[j], w), b.map(() => 0));
+    // ⟨v,b⟩ − max⟨v,F⟩ is linear between the edges' normals, so that these and the corners of the dual ball decide
+    const candidates = normals(points, hull).map(unit);
+    if (order === "2") candidates.push(unit(add(b, nearest.point, -1)));
+    else if (k === 2) candidates.push(...norms.corners[norms.dualOf[order]]);
+    if (hull.length === 1) candidates.push(unit(add(b, points[hull[0]], -1)));
+    const usable = candidates.filter((v) => v.every(Number.isFinite) && norms.size("2", v) > 0);
+    const values = usable.map(margin);
+    const lower = Math.max(...values);
+    const direction = usable[values.indexOf(lower)];
+    if (lower > zero) return { position: "outside", hull, direction, lower, ...nearest };
+    const inside = { hull, radius: 0, lower: 0, point: b.slice(), weights: weightsOf(points, hull, b, nearest) };
+    // a direction in which no point differs supports nothing: what counts is the boundary within the points' own plane
+    const falls = (v) => support(v) + support(scale(v, -1)) > 1e-9 * spread;
+    const supporting = usable.filter((v, i) => falls(v) && values[i] >= -zero);
+    if (supporting.length) return { position: "boundary", ...inside, direction: supporting[0] };
+    return { position: "inside", ...inside, direction: b.map(() => 0) };
+  }
+
+  // weights of corners whose mean is b, which is in the hull: a fan of triangles, one of which holds it
+  function weightsOf(points, hull, b, nearest) {
+    if (points[0].length === 1 || hull.length < 3) {
+      const [i, j] = hull;
+      if (j === undefined) return [[i, 1]];
+      const d = add(points[j], points[i], -1);
+      const t = Math.max(0, Math.min(1, dot(add(b, points[i], -1), d) / dot(d, d)));
+      return [[i, 1 - t], [j, t]];
+    }
+    for (let i = 1; i + 1 < hull.length; i++) {
+      const three = [hull[0], hull[i], hull[i + 1]];
+      const [u, v, w] = three.map((j) => points[j]);
+      const area = cross(u, v, w);
+      const parts = [cross(b, v, w) / area, cross(b, w, u) / area, cross(b, u, v) / area];
+      if (Math.min(...parts) >= 0) return three.map((j, n) => [j, parts[n]]);
+    }
+    return nearest.weights;
+  }
+
+  // how far the ray from m through z goes on inside the hull, in units of z − m, and weights of the point where it leaves
+  function leave(points, hull, m, z) {
+    const d = add(z, m, -1);
+    const length2 = dot(d, d);
+    if (points[0].length === 1 || hull.length < 3) {
+      let best = null;
+      for (const j of hull) {
+        const to = add(points[j], m, -1);
+        const s = dot(to, d) / length2;
+        const off = norms.size("2", add(to, d, -s));
+        if (off <= 1e-12 * (norms.size("2", to) + Math.sqrt(length2)) && (!best || s > best.s)) {
+          best = { s, weights: [[j, 1]] };
+        }
+      }
+      return best;
+    }
+    let best = null;
+    for (const [i, j] of edges(hull)) {
+      const e = add(points[j], points[i], -1);
+      const to = add(points[i], m, -1);
+      const det = d[0] * -e[1] + e[0] * d[1];
+      if (det === 0) continue;
+      const s = (to[0] * -e[1] + e[0] * to[1]) / det;
+      const t = (d[0] * to[1] - d[1] * to[0]) / det;
+      if (t >= -1e-12 && t <= 1 + 1e-12 && (!best || s > best.s)) {
+        const share = Math.max(0, Math.min(1, t));
+        best = { s, weights: [[i, 1 - share], [j, share]] };
+      }
+    }
+    return best;
+  }
+
+  return { corners, edges, extent, distance, leave };
+})();

@@ -1,0 +1,58 @@
+"use strict";
+// From what the reader set to what is shown: features, weights of both samples, target, the run of the solver.
+
+const model = (() => {
+  const BOX = { x: [-3, 3], y: [-2, 2] };
+  const MOST = 24;
+
+  const dimension = (s) => (s.space === "plane" ? 2 : 1);
+  const feature = (space, x) => (space === "line" ? [x[0]] : space === "curve" ? [x[0], x[0] * x[0]] : x.slice(0, 2));
+
+  function logLikelihood(s, x, y, precision) {
+    const d = dimension(s);
+    let square = 0;
+    for (let i = 0; i < d; i++) square += (x[i] - y[i]) ** 2;
+    return -0.5 * precision * square;
+  }
+
+  // b: the mean of the p features under the p likelihood, or the one set by hand
+  function targetOf(s) {
+    const k = s.space === "line" ? 1 : 2;
+    const logW = tilt.normalise(s.p.map((x) => logLikelihood(s, x, s.yp, s.tp)));
+    const w = logW.map(Math.exp);
+    if (s.hand) return { w, b: s.b.slice(0, k) };
+    const b = Array(k).fill(0);
+    s.p.forEach((x, i) => feature(s.space, x).forEach((f, c) => (b[c] += w[i] * f)));
+    return { w, b };
+  }
+
+  function build(s) {
+    const { w, b } = targetOf(s);
+    const F = s.q.map((x) => feature(s.space, x));
+    const logBase = s.q.map((x) => logLikelihood(s, x, s.yq, s.tq));
+    const problem = tilt.problem(F, b, logBase, s.R, s.norm);
+    const run = solver.solve(problem, s.method);
+    return { state: s, k: b.length, w, b, F, problem, run, base: problem.a.map(Math.exp), steps: run.path.length - 1 };
+  }
+
+  // the point of the run at a step, or between two: δ on the straight line, everything else computed from it
+  function at(m, time) {
+    const last = m.steps;
+    const t = Math.max(0, Math.min(time, last));
+    const low = Math.floor(t);
+    if (t === low) return { ...m.run.path[low], time: t };
+    const from = m.run.path[low].delta;
+    const to = m.run.path[low + 1].delta;
+    const delta = from.map((x, i) => x + (t - low) * (to[i] - x));
+    const now = tilt.at(m.problem, delta);
+    const proof =
+      m.run.status === "infeasible"
+        ? m.run.path[low].proof
+        : certificate.certify(m.problem, now, m.run.hull);
+    return { ...now, proof, time: t };
+  }
+
+  const logRatio = (m, now, x) => linear.dot(now.delta, feature(m.state.space, x)) - now.logZ;
+
+  return { BOX, MOST, build, at, feature, dimension, targetOf, logLikelihood, logRatio };
+})();

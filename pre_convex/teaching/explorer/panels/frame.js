@@ -1,0 +1,118 @@
+"use strict";
+// What panels share: a canvas of the width there is, axes, handles, legends.
+
+const frame = (() => {
+
+  class Panel {
+    constructor(id, draw) {
+      this.section = document.getElementById(`panel-${id}`);
+      this.id = id;
+      this.canvas = new svg.Canvas(this.section.querySelector("svg"));
+      this.draw = draw;
+      this.shown = {};
+    }
+
+    render(m, now) {
+      const width = Math.max(260, this.section.querySelector(".plot").clientWidth);
+      // the plane of the samples has the same unit in both directions
+      const height = Math.round(Math.min(470, Math.max(250, (4.4 / 6.4) * (width - 36) + 30)));
+      this.canvas.begin(width, height);
+      const { legend = [], caption = "", label = "" } = this.draw(this.canvas, m, now) ?? {};
+      this.canvas.end();
+      this.fill("legend", legend.map(([glyph, text]) => `<li>${mark(glyph)}<span>${text}</span></li>`).join(""));
+      this.fill("caption", caption);
+      if (label) this.canvas.node.setAttribute("aria-label", label);
+    }
+
+    fill(part, html) {
+      if (this.shown[part] === html) return;
+      this.shown[part] = html;
+      const node = this.section.querySelector(`.${part}`);
+      if (node) node.innerHTML = html;
+    }
+  }
+
+  const strokes = {
+    line: '<path d="M1 8H25"/>',
+    dash: '<path d="M1 8H25" stroke-dasharray="5 4"/>',
+    dots: '<path d="M1 8H25" stroke-dasharray="1.5 4" stroke-linecap="round"/>',
+    arrow: '<path d="M2 8H22M17 4l6 4-6 4"/>',
+    bar: '<rect x="8" y="1" width="10" height="14"/>',
+    area: '<rect x="2" y="2" width="22" height="12" stroke="none"/>',
+    tick: '<path d="M5 8H21"/>',
+  };
+  // a piece of a legend: the shape and the class that the panel draws with
+  function mark([shape, style]) {
+    const body = strokes[shape] ?? `<path d="${svg.shapes[shape](13, 8, 5.5)}"/>`;
+    return `<svg class="key ${style}" viewBox="0 0 26 16" width="26" height="16" aria-hidden="true">${body}</svg>`;
+  }
+
+  function axes(c, { x, y, xLabel = "", yLabel = "", left = 46, right = 12, top = 12, bottom = 36, xTicks, yTicks, name = "", area }) {
+    const box = area ?? { left, top, right: c.width - right, bottom: c.height - bottom };
+    const sx = svg.scale(x, [box.left, box.right]);
+    const sy = svg.scale(y, [box.bottom, box.top]);
+    const grid = `${name}grid`;
+    const tx = xTicks ?? svg.ticks(x[0], x[1], Math.max(3, Math.round((box.right - box.left) / 70)));
+    const ty = yTicks ?? svg.ticks(y[0], y[1], Math.max(2, Math.round((box.bottom - box.top) / 48)));
+    tx.values.forEach((v, i) => {
+      c.put(grid, `x${i}`, "line", { class: "grid", x1: sx(v), x2: sx(v), y1: box.top, y2: box.bottom });
+      const label = tx.labels ? tx.labels[i] : numbers.tick(v, tx.step);
+      c.put(grid, `xt${i}`, "text", { class: "tick", x: sx(v), y: box.bottom + 15, "text-anchor": "middle" }, label);
+    });
+    ty.values.forEach((v, i) => {
+      c.put(grid, `y${i}`, "line", { class: "grid", x1: box.left, x2: box.right, y1: sy(v), y2: sy(v) });
+      const label = ty.labels ? ty.labels[i] : numbers.tick(v, ty.step);
+      c.put(grid, `yt${i}`, "text", { class: "tick", x: box.left - 6, y: sy(v) + 4, "text-anchor": "end" }, label);
+    });
+    c.put(grid, "frame", "rect", { class: "frame", x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
+    if (xLabel) c.put(grid, "xl", "text", { class: "axis", x: box.right, y: box.bottom + 31, "text-anchor": "end" }, xLabel);
+    if (yLabel) c.put(grid, "yl", "text", { class: "axis halo", x: box.left + 6, y: box.top + 15, "text-anchor": "start" }, yLabel);
+    return { sx, sy, box };
+  }
+
+  // what is drawn in the group stays inside the box
+  function clip(c, group, box, id) {
+    const name = `clip-${id}`;
+    let shape = c.node.querySelector(`#${name} rect`);
+    if (!shape) {
+      const outer = document.createElementNS("http://www.w3.org/2000/svg", "clipPath");
+      outer.id = name;
+      shape = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      outer.append(shape);
+      c.node.prepend(outer);
+    }
+    for (const [k, v] of [["x", box.left], ["y", box.top], ["width", box.right - box.left], ["height", box.bottom - box.top]]) {
+      shape.setAttribute(k, String(v));
+    }
+    c.group(group, { "clip-path": `url(#${name})` });
+  }
+
+  // something to take hold of: 40 pixels wide for fingers, a stop of the Tab key, a slider to a screen reader
+  function handle(c, kind, index, x, y, { label, now, text, tab = true, range = model.BOX.x }) {
+    const chosen = store.selected && store.selected.kind === kind && store.selected.index === index;
+    return c.put("handles", `${kind}${index}`, "circle", {
+      class: `handle${chosen ? " chosen" : ""} of-${kind}`,
+      cx: x,
+      cy: y,
+      r: 20,
+      "data-kind": kind,
+      "data-index": String(index),
+      tabindex: tab ? "0" : null,
+      role: tab ? "slider" : null,
+      "aria-label": tab ? label : null,
+      "aria-valuemin": tab ? String(range[0]) : null,
+      "aria-valuemax": tab ? String(range[1]) : null,
+      "aria-valuenow": tab ? String(now) : null,
+      "aria-valuetext": tab ? text : null,
+      "aria-hidden": tab ? null : "true",
+    });
+  }
+
+  const arrowHead = (x, y, dx, dy, size = 8) => {
+    const length = Math.hypot(dx, dy) || 1;
+    const [u, v] = [dx / length, dy / length];
+    return svg.path([[x - size * (u - 0.5 * v), y - size * (v + 0.5 * u)], [x, y], [x - size * (u + 0.5 * v), y - size * (v - 0.5 * u)]]);
+  };
+
+  return { Panel, axes, clip, handle, arrowHead };
+})();

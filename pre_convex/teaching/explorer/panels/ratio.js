@@ -1,0 +1,97 @@
+"use strict";
+// The ratio r(x) that δ stands for: a curve on the line, level lines of log r in the plane.
+
+const ratioPanel = (() => {
+  const shape = svg.shapes;
+
+  function onLine(c, m, now) {
+    const s = m.state;
+    const at = (x, point) => Math.exp(model.logRatio(m, point, [x]));
+    const atPoints = s.q.map((x) => at(x[0], now));
+    const end = m.run.status === "infeasible" ? now : m.run.path.at(-1);
+    const most = Math.max(...s.q.map((x) => at(x[0], end)), 1.2);
+    const top = svg.roundUp(1.15 * Math.min(most, 60));
+    const { sx, sy, box } = frame.axes(c, { x: [-3.1, 3.1], y: [0, top], xLabel: "x", yLabel: "r(x)" });
+    frame.clip(c, "curve", box, "ratio");
+    const xs = Array.from({ length: 141 }, (_, i) => -3.1 + (6.2 * i) / 140);
+    const line = (point) => svg.path(xs.map((x) => [sx(x), sy(Math.min(at(x, point), 10 * top))]));
+    c.put("curve", "one", "line", { class: "zero", x1: box.left, x2: box.right, y1: sy(1), y2: sy(1) });
+    if (m.run.status === "optimal") c.put("curve", "best", "path", { class: "ratio-best", d: line(m.run.path.at(-1)) });
+    c.put("curve", "ratio", "path", { class: "ratio-line", d: line(now) });
+    s.q.forEach((x, j) => c.put("curve", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), sy(Math.min(atPoints[j], 10 * top)), 4.5) }));
+    return [[["line", "ratio-line"], "r(x) of the current δ"], [["circle", "mark of-q"], "μ / e<sup>a</sup> at the q points"]];
+  }
+
+  // the part of a polygon where ⟨n, x⟩ ≥ level
+  function cut(polygon, n, level) {
+    const height = (p) => n[0] * p[0] + n[1] * p[1] - level;
+    return polygon.flatMap((p, i) => {
+      const q = polygon[(i + 1) % polygon.length];
+      const [hp, hq] = [height(p), height(q)];
+      const kept = hp >= 0 ? [p] : [];
+      if (hp >= 0 !== hq >= 0) kept.push(linear.add(p, linear.add(q, p, -1), hp / (hp - hq)));
+      return kept;
+    });
+  }
+
+  function inPlane(c, m, now) {
+    const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-2.2, 2.2], left: 28, right: 8, top: 8, bottom: 22 });
+    frame.clip(c, "curve", box, "ratio");
+    const corners = [[-3.2, -2.2], [3.2, -2.2], [3.2, 2.2], [-3.2, 2.2]];
+    const logs = corners.map((x) => model.logRatio(m, now, x));
+    const [low, high] = [Math.min(...logs), Math.max(...logs)];
+    const step = high - low > 1e-6 ? svg.ticks(low, high, 10).step : 1;
+    const from = Math.floor(low / step);
+    const to = Math.ceil(high / step);
+    const screen = (polygon) => `${svg.path(polygon.map((x) => [sx(x[0]), sy(x[1])]))}Z`;
+    const strongest = Math.max(Math.abs(low), Math.abs(high), 1);
+    for (let i = from; i < to; i++) {
+      const band = cut(cut(corners, now.delta, i * step + now.logZ), linear.scale(now.delta, -1), -((i + 1) * step + now.logZ));
+      if (band.length < 3) continue;
+      const middle = (i + 0.5) * step;
+      c.put("curve", `band${i - from}`, "path", { class: middle > 0 ? "band more" : "band less", d: screen(band), "fill-opacity": Math.min(0.75, 0.06 + (0.65 * Math.abs(middle)) / strongest) });
+      c.put("curve", `edge${i - from}`, "path", { class: i === 0 ? "edge-one" : "edge", d: edgeOf(now, i * step, sx, sy) });
+    }
+    for (let i = from + 1; i < to; i++) {
+      const at = labelAt(now, i * step);
+      if (at) c.put("text", `l${i - from}`, "text", { class: "tick halo", x: sx(at[0]), y: sy(at[1]) + 4, "text-anchor": "middle" }, i === 0 ? "0" : numbers.tick(i * step, step));
+    }
+    m.state.q.forEach((x, j) => c.put("marks", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), sy(x[1]), 4.5) }));
+    if (!m.state.hand) m.state.p.forEach((x, i) => c.put("marks", `p${i}`, "path", { class: "mark of-p", d: shape.triangle(sx(x[0]), sy(x[1]), 5) }));
+    return [[["area", "band more key-band"], "log r > 0"], [["area", "band less key-band"], "log r < 0"], [["line", "edge-one"], "r = 1"]];
+  }
+
+  // the straight line log r = level across the box
+  function edgeOf(now, level, sx, sy) {
+    const size2 = linear.dot(now.delta, now.delta);
+    if (size2 < 1e-18) return "";
+    const foot = linear.scale(now.delta, (level + now.logZ) / size2);
+    const along = linear.scale([-now.delta[1], now.delta[0]], 20 / Math.sqrt(size2));
+    return svg.path([linear.add(foot, along), linear.add(foot, along, -1)].map((x) => [sx(x[0]), sy(x[1])]));
+  }
+
+  // where the line of a level crosses a diagonal or the middle of the box, so that its number can be read
+  function labelAt(now, level) {
+    const wanted = level + now.logZ;
+    const size = Math.hypot(...now.delta);
+    if (size < 1e-6) return null;
+    const ray = [now.delta[0] / size, now.delta[1] / size];
+    const slope = now.delta[0] * ray[0] + now.delta[1] * ray[1];
+    const x = linear.scale(ray, wanted / slope);
+    return Math.abs(x[0]) < 2.95 && Math.abs(x[1]) < 2.0 ? x : null;
+  }
+
+  function draw(c, m, now) {
+    for (const name of ["grid", "curve", "marks", "text"]) c.group(name);
+    const plane = m.state.space === "plane";
+    const legend = plane ? inPlane(c, m, now) : onLine(c, m, now);
+    const caption = plane
+      ? "log r(x) = ⟨δ, x⟩ − log Z: level lines are straight, and δ points uphill."
+      : m.state.space === "curve"
+        ? "log r(x) = δ₁x + δ₂x² − log Z."
+        : "log r(x) = δx − log Z.";
+    return { legend, caption, label: "The ratio r(x) of the current δ" };
+  }
+
+  return new frame.Panel("ratio", draw);
+})();

@@ -1,0 +1,40 @@
+"use strict";
+// The dual variables: a weight μ for every q point, beside the base weight it starts from.
+
+const weightsPanel = (() => {
+  function draw(c, m, now) {
+    for (const name of ["grid", "bars", "text"]) c.group(name);
+    const n = m.base.length;
+    const order = m.base.map((_, j) => j).sort((i, j) => m.state.q[i][0] - m.state.q[j][0]);
+    const most = Math.max(...m.base, ...m.run.path.map((point) => Math.max(...point.mu)));
+    const { sy, box } = frame.axes(c, {
+      x: [0, n],
+      y: [0, Math.min(1, svg.roundUp(1.04 * most))],
+      xTicks: { values: [], labels: [] },
+      yLabel: "weight",
+      xLabel: m.state.space === "plane" ? "q points, from left to right" : "q points, in the order of x",
+    });
+    const slot = (box.right - box.left) / n;
+    const wide = Math.min(slot * 0.36, 18);
+    const lifted = now.proof.mu && now.proof.gap > 1e-7 ? now.proof.mu : null;
+    order.forEach((j, i) => {
+      const x = box.left + (i + 0.5) * slot;
+      const chosen = store.selected && store.selected.kind === "q" && store.selected.index === j;
+      if (chosen) c.put("grid", "chosen", "rect", { class: "chosen-slot", x: x - slot / 2, y: box.top, width: slot, height: box.bottom - box.top });
+      c.put("bars", `base${j}`, "rect", { class: "bar-base", x: x - wide, y: sy(m.base[j]), width: wide, height: box.bottom - sy(m.base[j]) });
+      c.put("bars", `mu${j}`, "rect", { class: "bar-mu", x, y: sy(now.mu[j]), width: wide, height: box.bottom - sy(now.mu[j]) });
+      if (lifted) c.put("bars", `lift${j}`, "line", { class: "lifted", x1: x - 1, x2: x + wide + 1, y1: sy(lifted[j]), y2: sy(lifted[j]) });
+      if (slot >= 17 || i % 2 === 0) c.put("text", `n${j}`, "text", { class: "tick", x, y: box.bottom + 14, "text-anchor": "middle" }, String(j + 1));
+    });
+    const legend = [[["bar", "bar-base"], "base weight e<sup>a</sup>"], [["bar", "bar-mu"], "μ(δ) of the current δ"]];
+    if (lifted) legend.push([["tick", "lifted"], "feasible weights that give the dual value"]);
+    const size = tilt.effectiveSize(now.mu);
+    const none = m.run.status === "infeasible";
+    const caption = none
+      ? "<b>No weights</b> on these points satisfy the constraint: the dual is infeasible."
+      : `The weights are worth <b>${numbers.plain(size, 1)}</b> equal points of ${n}.`;
+    return { legend, caption, label: `Weights of ${n} q points; effective size ${numbers.plain(size, 1)}` };
+  }
+
+  return new frame.Panel("weights", draw);
+})();

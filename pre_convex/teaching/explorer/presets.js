@@ -1,0 +1,70 @@
+"use strict";
+// Configurations that a lecture begins with.
+
+const presets = (() => {
+  const onLine = (xs) => xs.map((x, i) => [x, Math.round(150 * Math.sin(2.4 * i + 1)) / 100]);
+  const base = {
+    space: "line",
+    q: onLine([-2.2, -1.4, -0.9, -0.3, 0.1, 0.6, 1.3, 2.1]),
+    p: onLine([-0.8, 0.1, 0.7, 1.2, 1.8]),
+    hand: false,
+    b: [0, 0],
+    tp: 0,
+    tq: 0,
+    yp: [0.8, 0.4],
+    yq: [-0.5, -0.3],
+    R: 0,
+    norm: "2",
+    method: "newton",
+  };
+  const cloudQ = [[-1.9, -0.6], [-1.3, 1.2], [-0.7, -1.4], [-0.4, 0.3], [0.2, 1.5], [0.5, -0.5], [1.1, 0.7], [1.5, -1.2], [2.0, 0.2]];
+  const cloudP = [[-0.2, -0.3], [0.6, 0.9], [0.9, -0.2], [1.2, 0.4], [0.1, 0.6]];
+  const square = [[-1.5, -1], [1.5, -1], [1.5, 1], [-1.5, 1], [0, 0.3], [0.5, -1]];
+  const plane = { ...base, space: "plane", q: cloudQ, p: cloudP };
+
+  const all = [
+    { key: "kliep", name: "KLIEP", say: "flat likelihoods, points on a line", state: base },
+    { key: "posterior", name: "Posterior ratio", say: "two likelihoods weigh the samples", state: { ...base, tp: 2, tq: 1 } },
+    { key: "plane", name: "Plane", say: "two features", state: { ...plane, tp: 0.5, tq: 0.5 } },
+    {
+      key: "peaked",
+      name: "Peaked likelihood",
+      say: "the q weights are far from where they must go",
+      state: { ...base, tp: 4, yp: [1.5, 0.4], tq: 12, yq: [-1.2, -0.3] },
+    },
+    {
+      key: "boundary",
+      name: "On the boundary",
+      say: "the dual has an answer, the primal runs away",
+      state: { ...plane, q: square, hand: true, b: [-0.2, -1] },
+    },
+    {
+      key: "outside",
+      name: "Outside the hull",
+      say: "no answer, and a proof of it",
+      state: { ...plane, p: cloudP.map(([x, y]) => [Math.round(100 * (x + 1.2)) / 100, Math.round(100 * (y + 1)) / 100]) },
+    },
+    {
+      key: "rescued",
+      name: "A radius rescues",
+      say: "outside the hull, but within R",
+      state: { ...plane, p: cloudP.map(([x, y]) => [Math.round(100 * (x + 1.2)) / 100, Math.round(100 * (y + 1)) / 100]), R: 0.9 },
+    },
+    {
+      key: "sparse",
+      name: "Sparse δ",
+      say: "norm ∞ sets a coefficient to zero",
+      state: { ...plane, norm: "inf", R: 0.3 },
+    },
+    { key: "curve", name: "Mean and spread", say: "features x and x²", state: { ...base, space: "curve", tp: 1.5 } },
+    {
+      key: "doubled",
+      name: "Doubled points",
+      say: "two points in one place count twice",
+      state: { ...base, q: onLine([-2.2, -1.4, -0.9, -0.3, -0.3, -0.3, 0.6, 0.6, 1.3, 2.1]) },
+    },
+  ];
+  const find = (key) => all.find((preset) => preset.key === key);
+  const copy = (state) => JSON.parse(JSON.stringify(state));
+  return { all, find, copy };
+})();

@@ -1,0 +1,149 @@
+"use strict";
+// What the reader set, what was set before, and who has to be told.
+
+const store = (() => {
+  let state = presets.copy(presets.all[0].state);
+  let past = [];
+  let future = [];
+  let lastMark = 0;
+  let selected = null;
+  const listeners = [];
+  const tell = (what = "state") => listeners.forEach((f) => f(what));
+  const round = (x) => Math.round(x * 100) / 100;
+  const clamp = (x, [low, high]) => Math.max(low, Math.min(high, x));
+
+  // changes that follow each other closely under one name, such as a drag, are undone together
+  let lastName = null;
+  function change(name, edit) {
+    const before = presets.copy(state);
+    edit(state);
+    const now = Date.now();
+    if (name !== lastName || now - lastMark > 900) {
+      past.push(before);
+      if (past.length > 100) past.shift();
+    }
+    [lastName, lastMark] = [name, now];
+    future = [];
+    tell();
+  }
+
+  function replace(next, keep = true) {
+    if (keep) {
+      past.push(presets.copy(state));
+      future = [];
+    }
+    state = next;
+    lastName = null;
+    if (selected && !exists(selected)) selected = null;
+    tell();
+  }
+
+  function undo() {
+    if (!past.length) return;
+    future.push(presets.copy(state));
+    replace(past.pop(), false);
+  }
+
+  function redo() {
+    if (!future.length) return;
+    past.push(presets.copy(state));
+    replace(future.pop(), false);
+  }
+
+  const exists = ({ kind, index }) => (kind === "q" || kind === "p" ? index < state[kind].length : true);
+
+  function select(kind, index = 0) {
+    if (selected && selected.kind === kind && selected.index === index) return;
+    selected = { kind, index };
+    tell("selection");
+  }
+
+  // where a handle is: a point of a sample, an observation, or the target
+  function place({ kind, index }) {
+    if (kind === "q" || kind === "p") return state[kind][index];
+    if (kind === "yp" || kind === "yq") return state[kind];
+    return model.targetOf(state).b;
+  }
+
+  function move(handle, x) {
+    const { kind, index } = handle;
+    change(`${kind}${index}`, (s) => {
+      const inBox = (v) => [round(clamp(v[0], model.BOX.x)), s.space === "plane" ? round(clamp(v[1], model.BOX.y)) : v[1]];
+      if (kind === "q" || kind === "p") s[kind][index] = inBox([x[0], x[1] ?? s[kind][index][1]]);
+      else if (kind === "yp" || kind === "yq") s[kind] = inBox([x[0], x[1] ?? s[kind][1]]);
+      else if (s.hand) s.b = [x[0], x[1] ?? s.b[1]];
+      else moveSample(s, x);
+    });
+  }
+
+  // the target follows the pointer when the p sample and its observation move as one
+  function moveSample(s, x) {
+    const { b } = model.targetOf(s);
+    const by = [x[0] - b[0], s.space === "plane" ? x[1] - b[1] : 0];
+    const allowed = (i, range) => {
+      const all = [...s.p, s.yp].map((v) => v[i]);
+      return clamp(by[i], [range[0] - Math.min(...all), range[1] - Math.max(...all)]);
+    };
+    const d = [allowed(0, model.BOX.x), allowed(1, model.BOX.y)];
+    const shift = (v) => v.map((c, i) => Math.round((c + d[i]) * 1e4) / 1e4);
+    s.p = s.p.map(shift);
+    s.yp = shift(s.yp);
+  }
+
+  function add(kind, x) {
+    if (state[kind].length >= model.MOST) return false;
+    change("add", (s) => {
+      s[kind].push([round(clamp(x[0], model.BOX.x)), round(clamp(x[1], model.BOX.y))]);
+      lastName = null;
+      selected = { kind, index: s[kind].length - 1 };
+    });
+    return true;
+  }
+
+  function remove({ kind, index }) {
+    const fewest = kind === "q" ? 2 : 1;
+    if ((kind !== "q" && kind !== "p") || state[kind].length <= fewest) return false;
+    change("remove", (s) => {
+      s[kind].splice(index, 1);
+      lastName = null;
+      selected = { kind, index: Math.min(index, s[kind].length - 1) };
+    });
+    return true;
+  }
+
+  // by hand starts where the sample has it
+  function setHand(hand) {
+    change("hand", (s) => {
+      if (hand && !s.hand) {
+        const { b } = model.targetOf(s);
+        s.b = [round(b[0]), round(b[1] ?? 0)];
+      }
+      s.hand = hand;
+      lastName = null;
+    });
+  }
+
+  function setSpace(space) {
+    change("space", (s) => {
+      if (s.hand && space !== s.space) {
+        const { b } = model.targetOf({ ...s, space, hand: false });
+        s.b = [round(b[0]), round(b[1] ?? 0)];
+      }
+      s.space = space;
+      lastName = null;
+    });
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    get selected() {
+      return selected;
+    },
+    canUndo: () => past.length > 0,
+    canRedo: () => future.length > 0,
+    listen: (f) => listeners.push(f),
+    change, replace, undo, redo, select, place, move, add, remove, setHand, setSpace,
+  };
+})();

@@ -1,0 +1,36 @@
+"use strict";
+// Light or dark: what the page around it says, what the reader chose, or what the system prefers.
+
+const theme = (() => {
+  const root = document.documentElement;
+  const order = ["auto", "light", "dark"];
+  let chosen = "auto";
+
+  function set(name) {
+    chosen = order.includes(name) ? name : "auto";
+    if (chosen === "auto") root.removeAttribute("data-theme");
+    else root.setAttribute("data-theme", chosen);
+    const button = document.getElementById("theme");
+    button.setAttribute("aria-label", `Theme: ${chosen}. Change it`);
+    button.querySelector("span").textContent = { auto: "Auto", light: "Light", dark: "Dark" }[chosen];
+  }
+
+  function setUp() {
+    const query = new URLSearchParams(location.search);
+    set(query.get("theme") ?? "auto");
+    if (window.parent !== window) root.classList.add("embedded");
+    document.getElementById("theme").addEventListener("click", () => set(order[(order.indexOf(chosen) + 1) % order.length]));
+    window.addEventListener("message", (event) => {
+      if (event.source === window.parent && event.data && event.data.explorer === "theme") set(event.data.theme);
+    });
+  }
+
+  // the page around it makes room for all of it
+  function tellHeight() {
+    if (window.parent === window) return;
+    const height = Math.ceil(document.querySelector(".page").getBoundingClientRect().height);
+    window.parent.postMessage({ explorer: "height", height }, "*");
+  }
+
+  return { setUp, tellHeight };
+})();

@@ -1,0 +1,50 @@
+"use strict";
+// [LINK]: from δ to weights. A problem is {F, a, b, R, norm}: features, log base weights, target, radius, norm.
+
+const tilt = (() => {
+  const { dot, add } = linear;
+
+  function logSumExp(z) {
+    const top = Math.max(...z);
+    return top + Math.log(z.reduce((s, x) => s + Math.exp(x - top), 0));
+  }
+
+  const normalise = (z) => {
+    const total = logSumExp(z);
+    return z.map((x) => x - total);
+  };
+
+  // a problem with features centred at b, so that ⟨b,δ⟩ needs no room in the sums
+  function problem(F, b, logBase, R = 0, norm = "2") {
+    return { F, b, R, norm, a: normalise(logBase), G: F.map((f) => add(f, b, -1)) };
+  }
+
+  // value of [P], weights, and mean and covariance of F − b under them
+  function at(p, delta, covariance = true) {
+    const z = p.G.map((g, j) => p.a[j] + dot(g, delta));
+    const loss = logSumExp(z);
+    const logMu = z.map((x) => x - loss);
+    const mu = logMu.map(Math.exp);
+    const k = p.b.length;
+    const mean = p.b.map((_, i) => mu.reduce((s, w, j) => s + w * p.G[j][i], 0));
+    const penalty = p.R ? p.R * norms.dual(p.norm, delta) : 0;
+    const found = { delta, loss, penalty, value: loss + penalty, mu, logMu, mean, logZ: loss + dot(p.b, delta) };
+    if (covariance) {
+      found.H = Array.from({ length: k }, () => Array(k).fill(0));
+      p.G.forEach((g, j) => {
+        const c = add(g, mean, -1);
+        for (let r = 0; r < k; r++) for (let s = 0; s < k; s++) found.H[r][s] += mu[j] * c[r] * c[s];
+      });
+    }
+    return found;
+  }
+
+  const value = (p, delta) => at(p, delta, false).value;
+
+  // D(μ) of [D]
+  const dualValue = (p, mu) => mu.reduce((s, w, j) => s + (w > 0 ? w * (p.a[j] - Math.log(w)) : 0), 0);
+
+  const effectiveSize = (mu) => 1 / mu.reduce((s, w) => s + w * w, 0);
+
+  return { problem, at, value, dualValue, normalise, logSumExp, effectiveSize };
+})();

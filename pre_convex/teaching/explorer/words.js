@@ -1,0 +1,48 @@
+"use strict";
+// What is going on, in a sentence, and the numbers beside it.
+
+const words = (() => {
+  const num = numbers.plain;
+
+  const names = { optimal: "Optimal", infeasible: "Infeasible", boundary: "On the boundary", inaccurate: "Not proven" };
+
+  function sentence(m, now) {
+    const { status, hull } = m.run;
+    const R = num(m.problem.R, 2);
+    const last = now.time >= m.steps;
+    const step = `Step ${Math.floor(now.time + 1e-9)} of ${m.steps}`;
+    if (status === "infeasible") {
+      const far = `b lies ${num(hull.radius)} outside the hull, farther than R = ${R}`;
+      return last
+        ? `${far}. No weights reach it: the dual is infeasible, and the primal falls without end along v.`
+        : `${step}: ℓ = ${num(now.value, 2)} and falling, ‖δ‖ = ${num(Math.hypot(...now.delta), 1)} and growing; ${far}.`;
+    }
+    if (status === "boundary") {
+      const where = m.problem.R > 0 ? "R is exactly the distance from b to the hull" : "b is on the boundary of the hull";
+      return last
+        ? `${where}: the dual has a solution, the primal has none. δ runs to infinity while ℓ approaches ${num(m.run.dual, 4)}.`
+        : `${step}: ℓ = ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}; ${where}, and δ will never arrive.`;
+    }
+    if (!last) return `${step}: the optimum is between ${num(now.proof.dual, 3)} and ${num(now.value, 3)}, gap ${numbers.gap(now.proof.gap)}.`;
+    if (status === "inaccurate") return `After ${m.steps} steps the gap is still ${numbers.gap(m.run.gap)}: nothing is proven yet.`;
+    const steps = `${m.steps} ${m.state.method === "newton" ? "Newton" : "gradient"} step${m.steps === 1 ? "" : "s"}`;
+    const rescued = hull.position === "outside" ? `b is ${num(hull.radius)} outside the hull, but within R = ${R}: ` : "";
+    const zero = m.run.delta.every((x) => x === 0) ? "δ = 0, the ball reaches the base weights' mean" : `δ = ${numbers.vector(m.run.delta)} after ${steps}`;
+    return `${rescued}${zero}; the gap ${numbers.gap(m.run.gap)} proves it.`;
+  }
+
+  function figures(m, now) {
+    const runs = m.run.status === "infeasible";
+    const { hull } = m.run;
+    return [
+      ["delta", "δ", numbers.vector(now.delta)],
+      ["primal", "primal value ℓ", num(now.value, 4)],
+      ["dual", "dual value", runs ? "none" : num(now.proof.dual, 4)],
+      ["gap", "gap", runs ? "none" : numbers.gap(now.proof.gap)],
+      ["distance", "distance to the hull", num(hull.radius)],
+      ["size", "effective size of μ", `${num(tilt.effectiveSize(now.mu), 1)} of ${m.base.length}`],
+    ];
+  }
+
+  return { names, sentence, figures };
+})();
