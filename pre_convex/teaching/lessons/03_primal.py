@@ -1,0 +1,410 @@
+r"""
+03 The primal as a log-sum-exp program in cvxpy
+===============================================
+
+Lessons 01 and 02 ended with one function to minimise. With a radius :math:`R \ge 0` it is the primal program [P]:
+
+.. math::
+
+   \min_\delta\ \ell_R(\delta) = -\langle b,\delta\rangle + \log\sum_j e^{a_j+\langle\delta,F_j\rangle}
+   + R\,\|\delta\|
+
+The last term keeps :math:`\delta` small; lesson :doc:`06_radius` is about it. Here we write the program in cvxpy, a
+language for convex programs. cvxpy accepts a program only if it can *see* that it is convex, by rules called DCP,
+disciplined convex programming. We build the program one atom at a time and look at it with cvxpy's eyes.
+
+After this lesson you know
+
+* what curvature and sign cvxpy gives to each part, and the one rule that combines them,
+* why ``log(sum(exp(z)))`` is refused although it is the same function,
+* which cones a solver gets to see, and how many,
+* how to add your own penalty or constraint, and how parameters make a second solve cheap.
+
+Symbols: target :math:`b`; matrix :math:`F` with :math:`n` rows :math:`F_j`; logarithms :math:`a_j` of the base
+weights; parameter :math:`\delta` with :math:`k` entries; radius :math:`R`.
+"""
+
+# %%
+# The data
+# --------
+#
+# Eighty points in the plane and a target, made as in lesson :doc:`02_likelihoods`. From here on only :math:`b`,
+# :math:`F`, :math:`a` and :math:`R` matter. The norm is the Euclidean one.
+
+import warnings
+
+import cvxpy as cp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import pre_convex as pre
+from pre_convex.plots.canvas import BLUE, GREEN, GREY, LIGHT, ORANGE
+
+rng = np.random.default_rng(3)
+x_p, x_q = rng.normal([1.0, 0.0], 1.0, size=(400, 2)), rng.normal(0.0, 1.2, size=(80, 2))
+problem = pre.RatioProblem.from_samples(
+    x_p, x_q, log_lik_p=pre.Gaussian([1.0, -1.0]), log_lik_q=pre.Gaussian([0.0, 0.0], precision=0.5), radius=0.1
+)
+n, k = problem.features_q.shape
+print(problem)
+
+# %%
+# Atom by atom
+# ------------
+#
+# Named constants make cvxpy print formulas and not numbers. Every expression knows its *curvature* (constant, affine,
+# convex, concave, or unknown) and its *sign*.
+
+b, F, a = (
+    cp.Constant(v, name=c) for v, c in ((problem.target, "b"), (problem.features_q, "F"), (problem.log_base, "a"))
+)
+R = cp.Constant(problem.radius, name="R")
+delta = cp.Variable(k, name="delta")
+
+linear = -b @ delta
+logits = a + F @ delta
+log_z = cp.log_sum_exp(logits)
+penalty = R * cp.norm(delta, 2)
+objective = linear + log_z + penalty
+
+parts = {"linear": linear, "logits": logits, "log_z": log_z, "penalty": penalty, "objective": objective}
+for name, part in parts.items():
+    print(f"{name:10s} {part.curvature:8s} sign {part.sign.lower():12s}")
+
+assert linear.is_affine()
+assert logits.is_affine()
+assert log_z.is_convex()
+assert not log_z.is_affine()
+assert penalty.is_convex()
+assert penalty.is_nonneg()
+assert objective.is_convex()
+
+# %%
+# The rule
+# --------
+#
+# cvxpy does not test numbers. It knows a few facts about each atom and one rule about compositions. The expression
+# :math:`h(g_1, \dots, g_m)` is convex if :math:`h` is convex and each argument :math:`g_i` is
+#
+# * affine, or
+# * convex, where :math:`h` is non-decreasing in it, or
+# * concave, where :math:`h` is non-increasing in it.
+#
+# For concave, exchange the words convex and concave. A sum of convex expressions is convex, and so is a non-negative
+# multiple. Now go through the program.
+#
+# * ``-b @ delta`` and ``a + F @ delta`` are affine: sums of constants times variables.
+# * ``log_sum_exp`` is a convex atom, non-decreasing in every argument. Its arguments are affine, so :math:`\log Z` is
+#   convex.
+# * ``norm`` is convex and non-negative; :math:`R \ge 0`, so the penalty is convex.
+# * A sum of affine and convex parts is convex.
+#
+# That ``log_sum_exp`` is convex had to be proven once, by people. One proof was in lesson 01: its second derivative is
+# a covariance matrix. The figure shows the tree that cvxpy holds in memory; labels and colours are read from it.
+
+SIGNS = {"AddExpression": "+", "NegExpression": "−", "MulExpression": "@", "multiply": "×"}
+KINDS = {"CONSTANT": GREY, "AFFINE": BLUE, "CONVEX": ORANGE}
+
+
+nodes, edges = [], []
+
+
+def place(expression, depth=0, column=0.0):
+    """Put an expression above the middle of its arguments; returns its place and the next free column."""
+    below = []
+    for argument in expression.args:
+        x, column = place(argument, depth + 1, column)
+        below.append(x)
+    x, column = (np.mean(below), column) if below else (column, column + 1.0)
+    name = type(expression).__name__ if below else expression.name()
+    name = "norm" if name.startswith("Pnorm") else SIGNS.get(name, name)
+    nodes.append((x, depth, name, expression.curvature))
+    edges.extend((x, depth, other, depth + 1) for other in below)
+    return x, column
+
+
+place(objective)
+fig, ax = plt.subplots(figsize=(7.6, 4.2), layout="constrained")
+for x0, y0, x1, y1 in edges:
+    ax.plot([x0, x1], [-y0, -y1], color=GREY, linewidth=1, zorder=1)
+for x, depth, name, kind in nodes:
+    box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": KINDS[kind], "linewidth": 2}
+    ax.text(x, -depth, name, ha="center", va="center", bbox=box, zorder=2)
+for kind, colour in KINDS.items():
+    ax.plot([], [], "s", markersize=9, markerfacecolor="white", markeredgewidth=2, color=colour, label=kind.lower())
+ax.legend(loc="upper right")
+ax.set_title("The objective as cvxpy sees it")
+ax.margins(0.08, 0.1)
+ax.axis("off")
+plt.show()
+
+# %%
+# The same function, refused
+# --------------------------
+#
+# Why an atom of its own? Write the logarithm of the sum of exponentials with three atoms. The values agree, but cvxpy
+# does not find it convex: ``exp`` is convex, a sum of convex parts is convex, and ``log`` is *concave* and increasing.
+# No line of the rule covers a concave function of a convex one. The rule is sufficient, not necessary: it never accepts
+# a function that is not convex, and it refuses some that are.
+
+spelled = cp.log(cp.sum(cp.exp(logits)))
+delta.value = np.array([0.7, -0.4])
+print(
+    f"values {log_z.value:.6f} and {spelled.value:.6f}; convex to cvxpy: {log_z.is_convex()} and {spelled.is_convex()}"
+)
+assert np.isclose(log_z.value, spelled.value)
+assert not spelled.is_convex()
+try:
+    cp.Problem(cp.Minimize(linear + spelled)).solve()
+except cp.DCPError as error:
+    print("DCPError:", str(error).splitlines()[0])
+else:
+    raise AssertionError("cvxpy accepted log(sum(exp))")
+
+# %%
+# The atom is also the safer one in arithmetic: it takes the largest argument out first, as in lesson 02.
+
+large = np.array([1000.0, 1000.0])
+with np.errstate(over="ignore"):
+    print("log_sum_exp", cp.log_sum_exp(large).value, "  log(sum(exp))", cp.log(cp.sum(cp.exp(large))).value)
+assert np.isclose(cp.log_sum_exp(large).value, 1000.0 + np.log(2.0))
+
+# %%
+# The cone program behind it
+# --------------------------
+#
+# Solvers know no atoms. They minimise a linear function under linear constraints and cones. cvxpy gets there by new
+# variables. For the log-sum-exp, a bound :math:`t`:
+#
+# .. math::
+#
+#    \log\sum_j e^{z_j} \le t
+#    \iff \sum_j e^{z_j-t} \le 1
+#    \iff e^{z_j-t} \le u_j \text{ for all } j,\quad \sum_j u_j \le 1 .
+#
+# Each :math:`e^{z_j-t}\le u_j` says that :math:`(z_j-t,\,1,\,u_j)` lies in the exponential cone, the set of
+# :math:`(x,y,z)` with :math:`y\,e^{x/y}\le z`. For the norm, a bound :math:`s`: :math:`\|\delta\|\le s` says that
+# :math:`(s,\delta)` lies in a second-order cone. Count: :math:`n` exponential cones, one second-order cone of size
+# :math:`k+1`, one inequality; variables :math:`\delta`, :math:`u`, :math:`t`, :math:`s`. cvxpy does the same:
+
+program = cp.Problem(cp.Minimize(objective))
+data, _, _ = program.get_problem_data(cp.CLARABEL)
+dims, matrix = data["dims"], data["A"]
+print(f"exponential cones {dims.exp}, second-order cones {dims.soc}, inequalities {dims.nonneg}, equations {dims.zero}")
+print(f"{matrix.shape[1]} variables, {matrix.shape[0]} rows, {matrix.nnz} non-zero entries")
+assert (dims.exp, list(dims.soc), dims.nonneg, dims.zero) == (n, [k + 1], 1, 0)
+assert matrix.shape == (3 * n + (k + 1) + 1, k + n + 2)
+
+# %%
+# Writing the cones by hand gives the same value.
+
+t, s, u = cp.Variable(name="t"), cp.Variable(name="s"), cp.Variable(n, name="u")
+by_hand = cp.Problem(
+    cp.Minimize(linear + t + R * s),
+    [cp.ExpCone(logits - t, np.ones(n), u), cp.sum(u) <= 1, cp.SOC(s, delta)],
+)
+by_hand.solve(solver=cp.CLARABEL)
+program.solve(solver=cp.CLARABEL)
+print(f"by hand {by_hand.value:.6f}, by cvxpy {program.value:.6f}")
+assert abs(by_hand.value - program.value) < 1e-6
+
+# %%
+# At the solution the bounds are tight, and the variables have a meaning: :math:`t = \log Z`, and
+# :math:`u_j = e^{z_j - \log Z}` are the weights :math:`\mu_j` of lesson 01. A cone for each row is the price of a
+# general solver: with a million rows, there are a million cones. Lesson :doc:`08_solvers` shows another way.
+
+mu = np.exp(problem.log_mu(delta.value))
+assert abs(t.value - log_z.value) < 1e-5
+assert np.abs(u.value - mu).max() < 1e-5
+
+# %%
+# The package's program, and several solvers
+# ------------------------------------------
+#
+# ``pre.primal_program`` builds what we built. Its ``.cvxpy`` is a ``cvxpy.Problem`` to look at and to change, and
+# ``recover()`` reads :math:`\delta` and the weights off after a solve. Three solvers, written by different people with
+# different methods, and the package's own Newton engine:
+
+built = pre.primal_program(problem)
+print(built)
+newton = pre.solve(problem)
+assert newton.gap < 1e-12
+print("\nsolver     delta                 value       within 1e-5 of newton   proven gap below 1e-6")
+print(f"newton     {np.array2string(newton.delta, precision=5):20s} {newton.primal_value:10.6f}")
+for solver in [name for name in pre.installed_solvers() if name != "newton"]:
+    built.cvxpy.solve(solver=solver)
+    found, weights = built.recover()
+    near = np.abs(found - newton.delta).max() < 1e-5
+    gap = pre.certify(problem, found, weights).gap
+    print(
+        f"{solver:10s} {np.array2string(found, precision=5):20s} {built.cvxpy.value:10.6f}   {near!s:22s}  {gap < 1e-6}"
+    )
+    assert abs(built.cvxpy.value - newton.primal_value) < 1e-4
+    assert gap < 1e-4
+
+# %%
+# They agree, each to its own tolerance. ``pre.certify`` trusts none of them: it computes the gap from the numbers alone
+# (lesson :doc:`07_certificates`).
+#
+# Your own terms
+# --------------
+#
+# Anything convex in :math:`\delta` may be added, as functions of a cvxpy expression. Here all coefficients have to be
+# non-negative, and a square is added. A term that is not convex is refused before a solver is called.
+
+signed = pre.solve(problem, constraints=lambda d: [d >= 0])
+ridge = pre.solve(problem, penalty=lambda d: 0.5 * cp.sum_squares(d))
+print("free        ", newton.delta.round(4))
+print("non-negative", signed.delta.round(4) + 0.0)
+print("ridge       ", ridge.delta.round(4))
+assert newton.delta[1] < 0.0
+assert abs(signed.delta[1]) < 1e-6
+assert np.linalg.norm(ridge.delta) < np.linalg.norm(newton.delta)
+try:
+    pre.solve(problem, penalty=lambda d: -cp.norm(d))
+except pre.DataError as error:
+    print("DataError:", error)
+else:
+    raise AssertionError("a concave penalty was accepted")
+
+# the same, by changing the cvxpy problem itself
+variable = built.cvxpy.variables()[0]
+changed = cp.Problem(built.cvxpy.objective, [variable >= 0])
+changed.solve(solver=cp.CLARABEL)
+assert np.abs(variable.value - signed.delta).max() < 1e-4
+
+# %%
+# Parameters: compile once, solve often
+# -------------------------------------
+#
+# To follow the solution along many radii, let :math:`R` be a ``cp.Parameter``. If the program is affine in its
+# parameters in the right way (DPP, disciplined parametrised programming), cvxpy translates it to cones once, and a new
+# value only fills in numbers. A parameter may multiply an expression; it may not divide one. ``norm(delta) / S`` is the
+# same program with :math:`S = 1/R`, and still convex, but :math:`1/S` is not affine in :math:`S`: cvxpy translates it
+# anew for each value, and warns.
+
+radius, inverse = cp.Parameter(nonneg=True, name="R"), cp.Parameter(pos=True, name="S")
+times = cp.Problem(cp.Minimize(linear + log_z + radius * cp.norm(delta)))
+divided = cp.Problem(cp.Minimize(linear + log_z + cp.norm(delta) / inverse))
+print("times R:   DCP", times.is_dcp(), " DPP", times.is_dcp(dpp=True))
+print("divided S: DCP", divided.is_dcp(), " DPP", divided.is_dcp(dpp=True))
+assert times.is_dcp(dpp=True)
+assert divided.is_dcp()
+assert not divided.is_dcp(dpp=True)
+
+radii = np.linspace(0.0, 1.4, 29)
+path = []
+for value in radii:
+    radius.value = value
+    times.solve(solver=cp.CLARABEL)
+    path.append(delta.value.copy())
+path = np.array(path)
+
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    inverse.value = 1.0 / radii[4]
+    divided.solve(solver=cp.CLARABEL)
+print("warned:", any("not DPP" in str(w.message) for w in heard))
+assert any("not DPP" in str(w.message) for w in heard)
+assert np.abs(delta.value - path[4]).max() < 1e-4
+
+# %%
+# Left: the objective along one coordinate, with a tangent. A convex function lies above each of its tangents, and where
+# the tangent is level there is the minimum. Right: the solutions along :math:`R`. Both coefficients shrink, and from
+# :math:`R = \|b - \sum_j e^{a_j}F_j\|` on both are zero; lesson 06 explains that number.
+
+end = np.linalg.norm(problem.target - np.exp(problem.log_base) @ problem.features_q)
+first = np.linspace(-1.0, 3.0, 120)
+loss = np.array([problem.value([d, newton.delta[1]]) for d in first])
+fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.5), layout="constrained")
+left.plot(first, loss, color=ORANGE, label="ℓ along δ₁")
+for at, colour in ((-0.5, GREY), (newton.delta[0], BLUE)):
+    point = np.array([at, newton.delta[1]])
+    slope = problem.gradient(point)[0] + problem.radius * point[0] / np.linalg.norm(point)
+    tangent = problem.value(point) + slope * (first - at)
+    assert np.all(tangent <= loss + 1e-12)
+    left.plot(first, tangent, color=colour, linewidth=1)
+    left.plot(at, problem.value(point), "o", color=colour, markersize=5)
+left.set(xlabel="δ₁", ylabel="loss", title="Above every tangent", ylim=(loss.min() - 0.35, loss.max()))
+left.legend(fontsize=8)
+for i, colour in enumerate((ORANGE, GREEN)):
+    right.plot(radii, path[:, i], ".-", color=colour, markersize=4, linewidth=1, label=f"δ{'₁₂'[i]}")
+right.axvline(end, color=GREY, linestyle=":")
+right.axhline(0.0, color=LIGHT, zorder=0)
+right.set(xlabel="R", ylabel="δ", title="One program, 29 radii")
+right.legend(fontsize=8)
+plt.show()
+assert np.abs(path[radii > end + 0.01]).max() < 1e-3
+assert np.linalg.norm(path[radii < end - 0.01], axis=1).min() > 1e-3
+
+# %%
+# Exercises
+# ---------
+#
+# **Exercise 1.** Let :math:`L` be the convex expression ``log_sum_exp(a + F @ delta)``, whose sign is unknown. Decide
+# on paper what the rule says about ``exp(L)``, ``-L``, ``square(L)``, ``square(pos(L))`` (where ``pos(z)`` is
+# :math:`\max(z,0)`), and ``L - L``.
+#
+# Solution 1
+# ^^^^^^^^^^
+#
+# * ``exp(L)``: convex and increasing of convex, so convex.
+# * ``-L``: concave.
+# * ``square(L)``: the square is convex but not monotone, unless the sign of its argument is known. Not accepted, and
+#   rightly so: where :math:`L<0` the square need not be convex.
+# * ``square(pos(L))``: ``pos`` is convex and increasing, so ``pos(L)`` is convex and non-negative, and on non-negative
+#   arguments the square is increasing. Convex.
+# * ``L - L``: convex plus concave. Not accepted, although it is zero: the rule looks at one node at a time.
+
+L = log_z
+answers = [("exp(L)", cp.exp(L)), ("-L", -L), ("square(L)", cp.square(L)), ("square(pos(L))", cp.square(cp.pos(L)))]
+for name, expression in [*answers, ("L - L", L - L)]:
+    print(f"{name:15s} convex {expression.is_convex()!s:6s} concave {expression.is_concave()}")
+assert [e.is_convex() for _, e in answers] == [True, False, False, True]
+assert answers[1][1].is_concave()
+assert not (L - L).is_dcp()
+
+# %%
+# **Exercise 2.** Replace the Euclidean norm of :math:`\delta` by the sum of absolute values (``cp.norm1``; in the
+# package ``norm=np.inf``, since the norm of the constraint in the dual is given). Which cones does the solver get now?
+#
+# Solution 2
+# ^^^^^^^^^^
+#
+# Absolute values need no curved cone: :math:`|\delta_i|\le s_i` is two inequalities. The second-order cone is gone, and
+# :math:`2k` inequalities join the one of the log-sum-exp.
+
+sparse = cp.Problem(cp.Minimize(linear + log_z + R * cp.norm1(delta)))
+dims = sparse.get_problem_data(cp.CLARABEL)[0]["dims"]
+print(f"exponential cones {dims.exp}, second-order cones {dims.soc}, inequalities {dims.nonneg}")
+assert (dims.exp, list(dims.soc), dims.nonneg) == (n, [], 1 + 2 * k)
+sparse.solve(solver=cp.CLARABEL)
+assert abs(sparse.value - pre.solve(problem.with_radius(0.1, norm=np.inf)).primal_value) < 1e-6
+
+# %%
+# **Exercise 3.** KLIEP was first published with a constraint instead of :math:`\log Z`: let the log-ratio be
+# :math:`\langle\delta,f(x)\rangle + c` with a free constant :math:`c`, maximise its mean over the p sample, and demand
+# that the ratio have mean one over the q sample, :math:`\sum_j e^{a_j+\langle\delta,F_j\rangle+c} = 1`. Write it in
+# cvxpy. Does it follow the rules? Replace ``==`` by ``<=`` and solve (without penalty). What is :math:`c`?
+#
+# Solution 3
+# ^^^^^^^^^^
+#
+# The equation is refused: the points where a convex function *equals* one are not a convex set. With ``<=`` they are,
+# and nothing is lost. If the sum were below one, a larger :math:`c` would be allowed and would raise the objective. So
+# the inequality is tight at the optimum, and the optimum is the one we had: :math:`c = -\log Z(\delta)`.
+
+c = cp.Variable(name="c")
+mean_ratio = cp.sum(cp.exp(logits + c))
+equation = cp.Problem(cp.Maximize(b @ delta + c), [mean_ratio == 1])
+relaxed = cp.Problem(cp.Maximize(b @ delta + c), [mean_ratio <= 1])
+print("== is DCP:", equation.is_dcp(), "  <= is DCP:", relaxed.is_dcp())
+relaxed.solve(solver=cp.CLARABEL)
+plain = pre.solve(problem.with_radius(0.0))
+print(f"value {relaxed.value:.6f} and {-plain.primal_value:.6f}, sum {mean_ratio.value:.6f}")
+print(f"c {c.value:.6f}, -log Z {-log_z.value:.6f}")
+assert not equation.is_dcp()
+assert relaxed.is_dcp()
+assert abs(relaxed.value + plain.primal_value) < 1e-5
+assert abs(mean_ratio.value - 1.0) < 1e-5
+assert abs(c.value + log_z.value) < 1e-5
