@@ -33,7 +33,7 @@ def remove(node: nodes.Element) -> None:
 
 
 class CloseSolutions(SphinxTransform):
-    """Wrap what stands under a heading "Solution …" in ``<details>``."""
+    """Wrap what stands under a heading "Solution …" in ``<details>``, up to the next exercise."""
 
     default_priority = 900
 
@@ -43,10 +43,27 @@ class CloseSolutions(SphinxTransform):
             title = section.next_node(nodes.title)
             if title is None or not title.astext().startswith("Solution"):
                 continue
+            give_back_exercises(section)
             at = section.index(title) + 1
             opening = nodes.raw("", '<details class="solution"><summary>Show the solution</summary>', format="html")
             section.insert(at, opening)
             section.append(nodes.raw("", "</details>", format="html"))
+
+
+def give_back_exercises(section: nodes.section) -> None:
+    """Move what begins with "Exercise …" behind the section: only a heading ends a section, and it has none."""
+    begins = (i for i, node in enumerate(section) if isinstance(node, nodes.paragraph) and asks(node))
+    first = next(begins, None)
+    if first is not None:
+        behind = section.parent.index(section) + 1
+        for node in reversed(section[first:]):
+            section.remove(node)
+            section.parent.insert(behind, node)
+
+
+def asks(paragraph: nodes.paragraph) -> bool:
+    """Whether it begins with the bold word Exercise."""
+    return isinstance(paragraph[0], nodes.strong) and paragraph[0].astext().startswith("Exercise")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
