@@ -1,0 +1,381 @@
+r"""
+07 Certificates: why a gap proves an answer, and a solver that lies
+===================================================================
+
+How do you know that a solver's answer is right? Not by its word. Afterwards you know
+
+* why any :math:`\delta` gives an upper bound and any feasible :math:`\mu` a lower bound of the optimum, in two lines;
+* how to make feasible weights out of weights that are only nearly feasible, exactly, with one linear solve;
+* how to judge anybody's numbers, and to tell *not proven* from *proven wrong* when a real solver says "optimal";
+* what a gap of :math:`10^{-15}` does not say.
+
+Symbols: :math:`\ell(\delta) = \log\sum_j e^{a_j + \langle\delta, F_j\rangle} - \langle b, \delta\rangle` is the primal
+with radius 0, :math:`D(\mu) = \sum_j \mu_j(a_j - \log\mu_j)` the dual objective,
+:math:`\mu(\delta)` the tilted weights of [LINK], :math:`m` and :math:`H` the mean and covariance of the rows under
+them.
+"""
+
+# %%
+# Weak duality is a proof
+# -----------------------
+#
+# Take *any* :math:`\delta` and *any* feasible weights: non-negative, with sum one and moment :math:`F^\top\mu = b`. By
+# [LINK], :math:`a_j = \log\mu_j(\delta) + \log Z(\delta) - \langle\delta, F_j\rangle`. Put this into the dual:
+#
+# .. math::
+#
+#    D(\mu) = \sum_j\mu_j\log\frac{\mu_j(\delta)}{\mu_j} + \log Z(\delta) - \langle\delta, F^\top\mu\rangle
+#    = \ell(\delta) - \mathrm{KL}(\mu\,\|\,\mu(\delta)) .
+#
+# A Kullback-Leibler divergence is never negative, so
+#
+# .. math::
+#
+#    D(\mu) \;\le\; \text{optimum} \;\le\; \ell(\delta), \qquad
+#    \text{gap} = \ell(\delta) - D(\mu) = \mathrm{KL}(\mu\,\|\,\mu(\delta)) .
+#
+# Nothing was assumed about where the numbers come from. If the gap is :math:`10^{-6}`, no :math:`\delta` in the world
+# has a value that is better by more than :math:`10^{-6}`. We check it on six rows and a thousand random pairs.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp, rel_entr, xlog1py
+
+import pre_convex as pre
+from pre_convex.plots.canvas import BLUE, GREEN, GREY, ORANGE, PINK
+
+F = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [2.0, 4.0], [0.0, 2.0], [2.0, 1.0]])
+b = np.array([2.8, 1.9])
+a = np.full(6, -np.log(6.0))
+problem = pre.RatioProblem(target=b, features_q=F)
+
+
+def primal(delta):
+    return logsumexp(a + F @ delta) - b @ delta
+
+
+def dual(mu):
+    return -rel_entr(mu, np.exp(a)).sum()
+
+
+def tilted(delta):
+    z = a + F @ delta
+    return np.exp(z - logsumexp(z))
+
+
+rng = np.random.default_rng(7)
+null = np.linalg.svd(np.vstack([F.T, np.ones(6)]))[2][3:]  # changes of the weights that keep the sum and the moment
+start = pre.solve(problem).mu
+uppers, lowers = [], []
+while len(lowers) < 1000:
+    mu = start + rng.normal(scale=0.1, size=3) @ null
+    if mu.min() < 0.0:
+        continue
+    delta = rng.normal(scale=0.5, size=2)
+    uppers.append(primal(delta))
+    lowers.append(dual(mu))
+    assert np.isclose(uppers[-1] - lowers[-1], rel_entr(mu, tilted(delta)).sum())
+print(f"largest lower bound {max(lowers):.4f}, smallest upper bound {min(uppers):.4f}")
+assert max(lowers) <= min(uppers)
+
+# %%
+# The weights we have are not feasible
+# ------------------------------------
+#
+# A solver of the primal has :math:`\delta`, and :math:`\mu(\delta)` with it. Their moment is :math:`m`, and at any
+# :math:`\delta` short of the optimum :math:`m \ne b`. Then :math:`D(\mu(\delta))` bounds nothing. At :math:`\delta = 0`
+# it is 0, the largest value there is, and far *above* the optimum.
+
+best = pre.solve(problem)
+near = 0.8 * best.delta
+print(f"optimum           {best.primal_value:.6f}")
+print(f"D(mu(delta))      {dual(tilted(near)):.6f}   at 0.8 times the optimal delta: not a lower bound")
+assert dual(tilted(near)) > best.primal_value
+
+# %%
+# The lift
+# --------
+#
+# We need weights next to :math:`\mu(\delta)` that have the moment exactly. Change each weight in proportion to itself
+# and linearly in its row:
+#
+# .. math::
+#
+#    \mu'_j = \mu_j\bigl(1 + \langle F_j - m,\ d\rangle\bigr), \qquad H d = u, \qquad u = b - m .
+#
+# This is [LIFT]. Two sums show that it does what it should:
+# :math:`\sum_j\mu'_j = 1 + \langle m - m, d\rangle = 1`, and
+# :math:`\sum_j\mu'_j F_j = m + \sum_j\mu_j F_j(F_j - m)^\top d = m + Hd = b`. Both hold exactly, not to first order.
+# Only one thing has to be looked at: that no weight became negative.
+
+
+def lift(delta):
+    """Tilted weights, relative changes that make them feasible if none is below -1, and the Newton step d."""
+    mu = tilted(delta)
+    m = mu @ F
+    H = (F - m).T @ (mu[:, None] * (F - m))
+    d = np.linalg.solve(H, b - m)
+    return mu, (F - m) @ d, d
+
+
+mu, change, _ = lift(near)
+lifted = mu * (1.0 + change)
+print("mu   ", mu.round(4), " moment", (mu @ F).round(4))
+print("mu'  ", lifted.round(4), " moment", (lifted @ F).round(4))
+assert np.isclose(lifted.sum(), 1.0, atol=1e-14)
+assert np.allclose(lifted @ F, b, atol=1e-13)
+assert lifted.min() >= 0.0
+
+upper, lower, cost = primal(near), dual(lifted), rel_entr(lifted, mu).sum()
+print(f"{lower:.6f} <= optimum <= {upper:.6f},  gap {upper - lower:.6f},  KL(mu' | mu) {cost:.6f}")
+assert np.isclose(upper - lower, cost, atol=1e-14)
+assert lower <= best.primal_value <= upper
+
+# %%
+# For a small :math:`u` this is about :math:`\frac12 u^\top H^{-1}u`, one half of the squared Newton decrement of
+# :doc:`08_solvers`. So the gap falls with the *square* of the residual. Watch the two bounds close in while Newton's
+# method runs; its step is the :math:`d` of the lift. The gap is computed in two ways: as the difference of the bounds,
+# and with the changes :math:`c_j = \langle F_j - m, d\rangle` as
+#
+# .. math::
+#
+#    \mathrm{KL}(\mu'\,\|\,\mu) = \sum_j \mu_j\bigl[(1 + c_j)\log(1 + c_j) - c_j\bigr] ,
+#
+# where :math:`\sum_j\mu_j c_j = 0` was subtracted. Each term is non-negative.
+
+
+def cost_of(mu, change):
+    return mu @ (xlog1py(1.0 + change, change) - change)
+
+
+delta, trace = np.zeros(2), []
+for _ in range(6):
+    mu, change, d = lift(delta)
+    assert change.min() >= -1.0
+    trace.append((primal(delta), dual(mu * (1.0 + change)), cost_of(mu, change)))
+    delta = delta + d
+upper, lower, gap = np.array(trace).T
+for step in range(6):
+    print(
+        f"step {step}: {lower[step]:+.10f} <= optimum <= {upper[step]:+.10f}   "
+        f"difference {upper[step] - lower[step]:+.0e}, as KL {gap[step]:.0e}"
+    )
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.5))
+left.plot(upper, "o-", color=ORANGE, label=r"upper: $\ell(\delta)$")
+left.plot(lower, "s-", color=BLUE, label=r"lower: $D(\mu')$")
+left.fill_between(range(6), lower, upper, color=GREY, alpha=0.2, label="the optimum is here")
+left.set(xlabel="Newton step", ylabel="value", title="Two bounds")
+left.legend()
+right.semilogy(gap, "D-", color=GREEN)
+right.axhline(np.finfo(float).eps, color=GREY, linestyle="--", linewidth=1)
+right.text(0.0, 2.0 * np.finfo(float).eps, "precision of numbers near 1", color=GREY, fontsize=8, va="bottom")
+right.set(xlabel="Newton step", ylabel="gap", title="Their distance", ylim=(1e-24, 1))
+plt.show()
+
+assert np.all(lower <= best.primal_value + 1e-12)
+assert np.all(upper >= best.primal_value - 1e-12)
+assert np.all(gap >= 0.0)
+assert gap[2] < 1e-4
+assert gap[4] < 1e-17  # as a difference it would be lost in the round-off of the values
+
+# %%
+# In the last steps the difference of two numbers near 0.18 is round-off and may even be negative. The sum of small
+# terms still tells how small the gap is. What round-off of the logits themselves may hide has to be added to it; the
+# package does so, which is why its gaps end at about :math:`10^{-15}` and not at zero.
+
+# %%
+# ``pre.certify`` judges anybody's numbers
+# ----------------------------------------
+#
+# The package does the same for any :math:`\delta`, with or without weights, any radius and norm, and adds what
+# round-off may hide. It needs no solver. Here it judges a general optimiser of SciPy, stopped early and not.
+
+settings = {"stopped after 2 steps": {"maxiter": 2}, "as it comes": {}, "with gtol 1e-10": {"gtol": 1e-10}}
+for name, options in settings.items():
+    found = minimize(primal, np.zeros(2), jac=lambda d: tilted(d) @ F - b, method="BFGS", options=options)
+    proof = pre.certify(problem, found.x)
+    print(f"BFGS {name:22s} gap {proof.gap:.1e}   proves 1e-8: {proof.proves(1e-8)}")
+    assert proof.proves(1e-8) == (name != "stopped after 2 steps")
+
+judged = pre.certify(problem, near)
+print(f"by hand {cost:.10f}, by pre.certify {judged.gap:.10f}")
+assert np.isclose(judged.gap, cost, atol=1e-12)
+
+# %%
+# A solver that lies
+# ------------------
+#
+# A stand-in first. It returns the right weights and a wrong :math:`\delta`, and it says "optimal".
+
+
+def liar(problem):
+    """Claims that twice the optimal delta is optimal."""
+    right = pre.solve(problem)
+    return "optimal", 2.0 * right.delta, right.mu
+
+
+claim, delta, mu = liar(problem)
+proof = pre.certify(problem, delta, mu)
+print(f"claim: {claim}.  gap {proof.gap:.3f}, moment residual {proof.moment_residual:.1e}, E_qn {proof.e_qn:.3f}")
+print("proves 1e-4:", proof.proves(1e-4))
+assert not proof.proves(1e-4)
+assert proof.moment_residual < 1e-6
+assert proof.e_qn > 0.1
+
+# %%
+# The weights are feasible, and still the claim falls: the gap is large, and ``e_qn``, the distance between the moments
+# of :math:`\mu(\delta)` and of the weights, shows that :math:`\delta` and :math:`\mu` do not belong together.
+#
+# Now real solvers. The rows fill a square, and the target lies inside it, :math:`10^{-5}` from the right edge. A finite
+# optimum exists. All solvers are asked for :math:`10^{-4}` and get no help (``polish=False``). One proven answer judges
+# them all: its lower bound holds for everybody, so a value above it by more than the tolerance is *proven* wrong.
+
+rows = np.vstack([[[0, 0], [0, 1], [1, 0], [1, 1]], np.random.default_rng(7).uniform(size=(200, 2))])
+square = pre.RatioProblem(target=[1.0 - 1e-5, 0.4], features_q=rows)
+proven = pre.solve(square)
+tol = 1e-4
+allowed = tol * (1.0 + abs(proven.primal_value))
+print(f"proven value {proven.primal_value:.6f}, gap {proven.gap:.0e}; allowed excess {allowed:.1e}")
+false_claims = 0
+for solver in [s for s in ("CLARABEL", "ECOS", "SCS") if s in pre.installed_solvers()]:
+    for formulation in ("primal", "dual"):
+        answer = pre.solve(square, formulation, solver, tol=tol, polish=False, check=False)
+        excess = answer.raw.primal_value - proven.dual_value
+        verdict = "wrong" if excess > allowed else "right"
+        false_claims += answer.claim == "optimal" and excess > allowed
+        print(f"{solver:8s} {formulation:6s} says {answer.claim:18s} excess {excess:.1e}  proven {verdict}")
+        assert answer.status is not pre.Status.OPTIMAL  # the package does not repeat the claim
+assert proven.status.ok
+assert false_claims >= 2
+
+# %%
+# These solvers do not lie on purpose. They keep their own promise: constraints and gap of *their* scaled program hold
+# to :math:`10^{-4}`. Near the edge of the hull the value is steep, and so small a violation buys a lot of value.
+# "Optimal" then means: optimal for some problem nearby. It gets worse when the target is :math:`10^{-5}` *outside*.
+# There is no answer at all, and nearby there is one.
+
+no_answer = pre.RatioProblem(target=[1.0 + 1e-5, 0.4], features_q=rows)
+for formulation in ("primal", "dual"):
+    answer = pre.solve(no_answer, formulation, "CLARABEL", tol=tol, polish=False, check=False)
+    v = answer.hull.direction
+    margin = v @ no_answer.target - (rows @ v).max()
+    print(f"CLARABEL {formulation:6s} says {answer.claim}; status {answer.status.name}, separated by {margin:.1e}")
+    assert answer.claim == "optimal"
+    assert answer.status is pre.Status.INFEASIBLE
+    assert margin > 0.0
+
+# %%
+# A ``Solution`` keeps the three apart: ``claim`` is what the solver said, ``raw`` the certificate of what it returned,
+# and ``certificate`` that of the final answer. By default the package polishes: it starts its own Newton steps at the
+# solver's :math:`\delta`, so that the final answer is proven even if the first was poor. A raw gap of inf says that no
+# lift of the solver's weights was feasible: about its own answer nothing is proven.
+
+polished = pre.solve(square, "dual", "CLARABEL", tol=1e-4)
+print(f"claim {polished.claim}, raw gap {polished.raw.gap:.1e}, final gap {polished.gap:.1e}, {polished.status.name}")
+assert polished.status.ok
+assert polished.raw.gap > polished.gap
+
+# %%
+# What a gap does not say
+# -----------------------
+#
+# The gap compares with the best answer *to this program, with these samples*. Other samples would give another program.
+# How far from the truth the estimate is, is a question for standard errors (lesson 09). To compare the two, move
+# :math:`\delta` away from the optimum and look at the gap and at the distance in standard errors.
+
+x_p, x_q = rng.normal(0.7, 1.0, size=(500, 2)), rng.normal(0.0, 1.0, size=(500, 2))
+fit = pre.KLIEP("linear").fit(x_p, x_q)
+errors = np.sqrt(np.diag(fit.covariance()))
+print(f"delta {fit.delta_.round(3)}, standard errors {errors.round(3)}, gap {fit.solution_.gap:.0e}")
+
+moves = np.logspace(-6, 0.5, 14)
+gaps = [pre.certify(fit.problem_, fit.delta_ + [t * errors[0], 0.0]).gap for t in moves]
+one = pre.certify(fit.problem_, fit.delta_ + [errors[0], 0.0]).gap
+print(f"one standard error away the gap is {one:.1e}, about 1/n = {1 / 500:.1e}")
+
+fig, ax = plt.subplots()
+ax.loglog(gaps, moves, "o-", color=BLUE, label="moved from the optimum")
+ax.loglog(gaps, np.sqrt(np.array(gaps) / one), "--", color=GREY, label="square root of the gap")
+ax.axhline(1.0, color=ORANGE, label="one standard error, n = 500")
+ax.axvline(1e-8, color=PINK, linestyle=":", label="default tolerance 1e-8")
+ax.set(xlabel="certified gap", ylabel="distance in standard errors", title="How far off may delta be?")
+ax.legend()
+plt.show()
+
+assert np.all(fit.solution_.gap < 1e-12)
+assert 0.2 / 500 < one < 5.0 / 500
+assert 5e-4 < np.sqrt(1e-8 / one) < 5e-3
+
+# %%
+# The distance goes with the square root of the gap, because the value is flat at its optimum. One standard error
+# corresponds to a gap of about :math:`1/n`. The default tolerance :math:`10^{-8}` is thus a few thousandths of a
+# standard error: more accuracy does not make the estimate better. That the gap is :math:`10^{-15}` says that the
+# *computation* is beyond doubt. It says nothing about the data, the model, or the choice of features.
+
+# %%
+# Exercises
+# ---------
+#
+# **Exercise 1.** By hand: one feature, two rows 0 and 1 with equal base weights, :math:`b = 0.25`. Lift the weights at
+# :math:`\delta = 0`. What is the gap? Why is the lower bound already the optimum?
+#
+# Solution 1
+# ^^^^^^^^^^
+#
+# :math:`\mu = (0.5, 0.5)`, :math:`m = 0.5`, :math:`H = 0.25`, :math:`u = -0.25`, so :math:`d = -1`. The factors are
+# :math:`1 + (0 - 0.5)(-1) = 1.5` and :math:`1 + (1 - 0.5)(-1) = 0.5`: :math:`\mu' = (0.75, 0.25)`. With two rows these
+# are the only feasible weights, so their value is the optimum. The gap is
+# :math:`0.75\log 1.5 + 0.25\log 0.5 = 0.1308`: all of it is the fault of :math:`\delta`.
+
+two = pre.RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
+by_hand = 0.75 * np.log(1.5) + 0.25 * np.log(0.5)
+print(f"by hand {by_hand:.6f}, certified {pre.certify(two, [0.0]).gap:.6f}")
+assert np.isclose(pre.certify(two, [0.0]).gap, by_hand)
+assert np.isclose(pre.solve(two).primal_value, -by_hand)
+
+# %%
+# **Exercise 2.** A paper prints :math:`\hat\delta` of the six-row problem rounded to a few decimals. Change the code
+# above to certify rounded versions. How many decimals must be printed so that a reader can verify the value to
+# :math:`10^{-6}`? What does each further decimal bring?
+#
+# Solution 2
+# ^^^^^^^^^^
+#
+# Each decimal makes the error ten times and the gap about a hundred times as small: the gap goes with the square.
+
+rounded = {d: pre.certify(problem, best.delta.round(d)).gap for d in range(1, 7)}
+for decimals, g in rounded.items():
+    print(f"{decimals} decimals: delta {best.delta.round(decimals)}, gap {g:.1e}")
+needed = min(d for d, g in rounded.items() if g <= 1e-6)
+print("decimals needed for 1e-6:", needed)
+assert needed == 3
+assert rounded[6] < 1e-11
+
+# %%
+# **Exercise 3.** Add a third feature that is the sum of the first two plus noise of size :math:`10^{-4}`. Find a
+# :math:`\delta` that is 100 away from the optimal one, in length, and is certified to a gap below :math:`10^{-3}`. Is
+# the certificate wrong?
+#
+# Solution 3
+# ^^^^^^^^^^
+#
+# Move along :math:`(1, 1, -1)`: the logits change by the noise times 100 only. The certificate is right. It speaks of
+# the *value*, and through KL of the weights and of the ratio at the rows: these are nearly the same. It does not say
+# that :math:`\delta` is the only one with this value. Where features are nearly collinear, very different coefficients
+# describe the same ratio, and standard errors, not gaps, show it.
+
+noise = 1e-4 * np.random.default_rng(1).normal(size=500)
+wide_q = np.column_stack([x_q, x_q.sum(axis=1) + noise])
+wide_b = np.append(x_p.mean(axis=0), x_p.mean(axis=0).sum())
+collinear = pre.RatioProblem(target=wide_b, features_q=wide_q)
+solution = pre.solve(collinear)
+moved = solution.delta + 100.0 * np.array([1.0, 1.0, -1.0]) / np.sqrt(3.0)
+proof = pre.certify(collinear, moved)
+change = np.abs(np.exp(collinear.log_mu(moved)) / solution.mu - 1.0).max()
+print(
+    f"moved by {np.linalg.norm(moved - solution.delta):.0f}, gap {proof.gap:.1e}, weights change by at most {change:.1%}"
+)
+assert proof.gap < 1e-3
+assert change < 0.05
