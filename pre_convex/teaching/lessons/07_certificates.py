@@ -374,8 +374,6 @@ solution = pre.solve(collinear)
 moved = solution.delta + 100.0 * np.array([1.0, 1.0, -1.0]) / np.sqrt(3.0)
 proof = pre.certify(collinear, moved)
 change = np.abs(np.exp(collinear.log_mu(moved)) / solution.mu - 1.0).max()
-print(
-    f"moved by {np.linalg.norm(moved - solution.delta):.0f}, gap {proof.gap:.1e}, weights change by at most {change:.1%}"
-)
+print(f"moved by 100, gap {proof.gap:.1e}, weights change by at most {change:.1%}")
 assert proof.gap < 1e-3
 assert change < 0.05
