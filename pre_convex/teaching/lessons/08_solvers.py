@@ -220,9 +220,8 @@ for n in (100, 200, 400):
     for form, program in (("primal", pre.primal_program(small)), ("dual", pre.dual_program(small))):
         data = program.cvxpy.get_problem_data(cp.CLARABEL)[0]
         matrix, cones = data["A"], data["dims"].exp
-        print(
-            f"{n:5d}  {form:6s} {matrix.shape[1]:10d} {matrix.shape[0]:12d} {cones:6d} {matrix.nnz:9d} {matrix.nnz / n:8.1f}"
-        )
+        height, width = matrix.shape
+        print(f"{n:5d}  {form:6s} {width:10d} {height:12d} {cones:6d} {matrix.nnz:9d} {matrix.nnz / n:8.1f}")
         assert cones == n
         assert matrix.nnz == n * (4 + 3 if form == "primal" else 4 + 4)
 
