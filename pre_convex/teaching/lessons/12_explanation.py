@@ -1,0 +1,356 @@
+r"""
+12 Explaining a classifier
+==========================
+
+A classifier is a black box: it takes a point and returns probabilities. What does it do near one point? After this
+lesson you know
+
+* that a local linear classifier is a ratio of two posteriors, with the *same* rows on both sides;
+* why its offset needs no labelled data;
+* what its confidence intervals cover, and what they do not;
+* how it compares with a regression on the probabilities, the idea behind LIME, in both directions.
+
+Symbols: the point :math:`x_0`, random points :math:`x_i = x_0 + u_i` around it, :math:`p_+(x)` the black box's
+probability of the class that we explain and :math:`p_-(x) = 1 - p_+(x)`. Otherwise as before: :math:`w`, :math:`\mu`,
+:math:`b`, :math:`H`, :math:`\delta`.
+"""
+
+# %%
+# A black box that we can look into
+# ---------------------------------
+#
+# To judge an explanation we need the truth. So our black box is one whose log-odds are known,
+#
+# .. math::
+#
+#    g(x) = \log \frac{p_+(x)}{p_-(x)} = 1.2\, x_1 - 0.8\, x_2 + 1.5\, x_1 x_2 .
+#
+# Because of the product, the effect of one coordinate depends on the other. At :math:`x_0 = (0.2, 0.5)` the gradient is
+# :math:`(1.2 + 1.5 \cdot 0.5,\; -0.8 + 1.5 \cdot 0.2) = (1.95, -0.5)`: that is what the black box does there.
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import pre_convex as pre
+from pre_convex.applications.explanation import Box, explain
+from pre_convex.plots import plot_boundary
+from pre_convex.plots.canvas import AMBER, BLUE, GREEN, GREY, ORANGE
+
+
+def sigmoid(t):
+    return 1.0 / (1.0 + np.exp(-t))
+
+
+def log_odds(x):
+    return 1.2 * x[:, 0] - 0.8 * x[:, 1] + 1.5 * x[:, 0] * x[:, 1]
+
+
+def black_box(x):
+    return sigmoid(log_odds(x))
+
+
+x_0, gradient = np.array([0.2, 0.5]), np.array([1.95, -0.5])
+step = 1e-5 * np.eye(2)
+assert np.allclose((log_odds(x_0 + step) - log_odds(x_0 - step)) / 2e-5, gradient)
+print(f"P(+) at x_0 = {black_box(x_0[None])[0]:.4f}")
+
+# %%
+# A ratio of posteriors
+# ---------------------
+#
+# Draw points :math:`x_i` uniformly from a box around :math:`x_0`; call their density :math:`\pi`. Among points of class
+# :math:`-` the density is :math:`\pi(x)\,p_-(x)/P_-`, by Bayes' rule, with :math:`P_-` the share of that class in the
+# box, and likewise for :math:`+`. Their ratio is
+#
+# .. math::
+#
+#    r(x) = \frac{\pi(x)\, p_-(x) / P_-}{\pi(x)\, p_+(x) / P_+}
+#    = \frac{p_-(x)}{p_+(x)} \cdot \frac{P_+}{P_-}.
+#
+# This is a posterior ratio: both priors are :math:`\pi`, the likelihoods are :math:`p_-` and :math:`p_+`. The same
+# points serve as samples of both priors, once weighted by :math:`p_-` and once by :math:`p_+`. Nothing needs to be
+# labelled, only the black box is asked. With features :math:`u = x - x_0` the log-ratio is
+# :math:`\langle\delta, u\rangle - \log Z`, so the log-odds of :math:`-` are
+#
+# .. math::
+#
+#    \langle\delta, u\rangle + \delta_0, \qquad
+#    \delta_0 = \log\frac{P_-}{P_+} - \log Z = \log \sum_i p_-(x_i) - \log \sum_i p_+(x_i)\, e^{\langle\delta, u_i\rangle}.
+#
+# Even the offset comes from the points alone: :math:`P_-/P_+` is estimated by :math:`\sum_i p_-(x_i) / \sum_i p_+(x_i)`.
+# The coefficients for :math:`+`, which we want, are :math:`-\delta` and :math:`-\delta_0`.
+
+
+def local_classifier(u, plus, swap=False):
+    """Coefficients and offset of the log-odds of +, with the problem behind them."""
+    log_p, log_q = (np.log(plus), np.log(1.0 - plus)) if swap else (np.log(1.0 - plus), np.log(plus))
+    problem = pre.RatioProblem.from_samples(u, u, log_p, log_q, paired=True)
+    delta = pre.solve(problem).delta
+    offset = np.log(np.exp(log_p).sum()) - np.log((np.exp(log_q) * np.exp(u @ delta)).sum())
+    sign = 1.0 if swap else -1.0
+    return sign * delta, sign * offset, problem
+
+
+rng = np.random.default_rng(12)
+u = rng.uniform(-0.5, 0.5, (400, 2))
+coef, offset, problem = local_classifier(u, black_box(x_0 + u))
+print(f"coefficients {coef.round(3)}, gradient {gradient}; offset {offset:.3f}, log-odds at x_0 {log_odds(x_0[None])[0]:.3f}")
+
+found = explain(black_box, x_0, Box(0.5), n=400, label=1)
+check = local_classifier(found.points - x_0, found.answers)
+print(f"explain(): {found.coef.round(3)}, by hand on its points {check[0].round(3)}")
+assert np.allclose(found.coef, check[0], atol=1e-6)
+assert abs(found.decision_function(x_0[None])[0] - check[1]) < 1e-6
+
+# %%
+# If the log-odds *are* linear, the answer is exact, with any points, be they ten: at the true coefficients the
+# weighted rows are the same on both sides, :math:`\mu_i = w_i`, as in the last exercise of :doc:`09_uncertainty`.
+
+ten = rng.uniform(-0.5, 0.5, (10, 2))
+exact = local_classifier(ten, sigmoid(ten @ [2.0, -1.0] + 0.3))
+print(f"from ten points: coefficients {exact[0].round(6)}, offset {exact[1]:.6f}")
+assert np.allclose(exact[0], [2.0, -1.0], atol=1e-5) and abs(exact[1] - 0.3) < 1e-5
+
+# %%
+# The boundary, near and far
+# --------------------------
+#
+# The black box's boundary is a curve, the local classifier's a line. In a small box they agree. In a wide one no line can.
+
+fig, axes = plt.subplots(1, 2, figsize=(7.8, 4.3), layout="constrained")
+for ax, half in zip(axes, (0.5, 1.5), strict=True):
+    near = explain(black_box, x_0, Box(half), n=400, label=1)
+    plot_boundary(near.points, near.answers, near.coef, near.intercept, x_0, black_box=black_box, ax=ax,
+                  names=("$x_1$", "$x_2$"))  # fmt: skip
+    ax.set_title(f"half-width {half}: {near.fidelity.agreement:.0%} agree")
+    handles = ax.get_legend_handles_labels()
+    ax.get_legend().remove()
+fig.legend(*handles, loc="outside lower center", ncols=3, fontsize=9)
+plt.show()
+
+# %%
+# ``fidelity`` measures on new points how often both name the same class (agreement), and how much of the variance of
+# the log-odds the line explains (R2). An explanation with a poor fidelity is a summary of something that it does not
+# describe.
+
+print("half-width   agreement   R2      coefficients")
+fidelities = {}
+for half in (0.25, 0.5, 1.0, 2.0):
+    near = explain(black_box, x_0, Box(half), n=1000, label=1)
+    fidelities[half] = near.fidelity.r2
+    print(f"{half:10.2f}   {near.fidelity.agreement:9.1%}   {near.fidelity.r2:.3f}   {near.coef.round(3)}")
+assert fidelities[0.25] > 0.99 and fidelities[2.0] < 0.8
+
+# %%
+# What the intervals cover
+# ------------------------
+#
+# Other random points would give other coefficients. The sandwich of :doc:`09_uncertainty` says how much. The two
+# sides are the same rows, so the two influences of a row must be added before they are squared:
+#
+# .. math::
+#
+#    V = H^{-1} \Bigl( \sum_i (w_i - \mu_i)^2\, (u_i - b)(u_i - b)^\top \Bigr) H^{-1}.
+#
+# The truth that these intervals aim at is the answer for infinitely many points of *this* box; here, from a fine
+# grid. They cover it. Squaring first, as for independent samples, gives intervals that are many times too long.
+
+
+def limit(half, swap=False):
+    """The local classifier of infinitely many points, by the midpoint rule."""
+    middle = (np.arange(100) + 0.5) / 50.0 - 1.0
+    grid = half * np.stack(np.meshgrid(middle, middle), axis=-1).reshape(-1, 2)
+    return local_classifier(grid, black_box(x_0 + grid), swap)[0]
+
+
+goal, runs = limit(0.5), 300
+hits, lengths = np.zeros((2, 2)), np.zeros(2)
+for _ in range(runs):
+    u = rng.uniform(-0.5, 0.5, (200, 2))
+    coef, _, problem = local_classifier(u, black_box(x_0 + u))
+    w, mu, f = np.exp(problem.log_weights_p), np.exp(problem.log_mu(-coef)), u - problem.target
+    inverse = np.linalg.inv(f.T @ (mu[:, None] * f))
+    together = f.T @ (((w - mu) ** 2)[:, None] * f)
+    apart = f.T @ ((w**2 + mu**2)[:, None] * f)
+    for i, S in enumerate((together, apart)):
+        error = np.sqrt(np.diag(inverse @ S @ inverse))
+        hits[i] += np.abs(coef - goal) <= 1.96 * error
+        lengths[i] += error.mean() / runs
+assert np.allclose(inverse @ together @ inverse, pre.Inference(problem, -coef).covariance, rtol=1e-5)
+
+noise = np.sqrt(0.95 * 0.05 / runs)
+print(f"{runs} runs of 200 points; a share of 95 % has a standard error of {noise:.1%}")
+for name, shares, length in zip(("paired", "as if independent"), hits / runs, lengths, strict=True):
+    print(f"{name:18s} covers {shares[0]:.1%} and {shares[1]:.1%}, mean standard error {length:.3f}")
+assert np.all(np.abs(hits[0] / runs - 0.95) < 4 * noise)
+assert np.all(hits[1] == runs) and lengths[1] > 4 * lengths[0]
+
+# %%
+# The intervals say nothing about the *choice* of the box. In the figure, the limits for boxes of growing width leave the
+# gradient, and no number of points brings them back. A wider box is another question. So are swapped roles, with
+# :math:`p_+` on the p side: both agree where the black box is linear, and part where it is not. That is a cheap test.
+
+halves = np.array([0.1, 0.3, 0.5, 0.75, 1.0, 1.25, 1.5])
+limits, swapped = (np.array([limit(half, swap) for half in halves]) for swap in (False, True))
+fig, axes = plt.subplots(1, 2, figsize=(7.6, 3.4), layout="constrained")
+drawn = [explain(black_box, x_0, Box(half), n=300, label=1).conf_int() for half in halves]
+for i, ax in enumerate(axes):
+    ax.axhline(gradient[i], color="black", linestyle="--", linewidth=1, label="gradient at $x_0$")
+    ax.plot(halves, limits[:, i], color=BLUE, label="infinitely many points")
+    ax.plot(halves, swapped[:, i], ":", color=GREEN, linewidth=2, label="the same, roles swapped")
+    middle = np.array([interval.estimate[i] for interval in drawn])
+    reach = np.array([interval.upper[i] for interval in drawn]) - middle
+    ax.errorbar(halves, middle, yerr=reach, fmt="o", color=ORANGE, markersize=4, capsize=3, label="300 points, 95 %")
+    ax.set(xlabel="half-width of the box", ylabel=f"coefficient of $x_{i + 1}$")
+handles = axes[0].get_legend_handles_labels()
+fig.legend(*handles, loc="outside lower center", ncols=4, fontsize=8.5)
+plt.show()
+assert np.abs(limits[0] - gradient).max() < 0.02
+assert np.abs(limits - swapped)[0].max() < 0.02 < 0.2 < np.abs(limits - swapped)[-1].max()
+
+# %%
+# A regression on probabilities
+# -----------------------------
+#
+# LIME, the best known method, fits a line to the *probabilities* by ridge regression. Its core is three lines of NumPy.
+# (LIME also has a kernel, which we leave out, and it chooses its own points.) Another rival: logistic regression that is
+# given probabilities in place of labels. Take four features, of which only two matter, and log-odds that are linear,
+# once gentle and once steep. What is reported is the coefficient relative to that of the first feature: the truth is
+# :math:`(1, -0.7, 0, 0)`.
+
+
+def ridge(u, plus, penalty=1.0):
+    A = np.column_stack([np.ones(len(u)), u])
+    return np.linalg.solve(A.T @ A + penalty * np.eye(A.shape[1]), A.T @ plus)[1:]
+
+
+def soft_logistic(u, plus):
+    A = np.column_stack([np.ones(len(u)), u])
+    beta = np.zeros(A.shape[1])
+    for _ in range(25):
+        fitted = sigmoid(A @ beta)
+        curvature = A.T @ ((fitted * (1.0 - fitted))[:, None] * A)
+        beta = beta + np.linalg.solve(curvature, A.T @ (plus - fitted))
+    return beta[1:]
+
+
+methods = {"posterior ratio": lambda u, plus: local_classifier(u, plus)[0], "soft logistic": soft_logistic, "ridge": ridge}
+
+
+def relative(steepness, product, draws=60):
+    """Coefficients relative to the first, shape (methods, draws, 4)."""
+    found = np.empty((len(methods), draws, 4))
+    for i in range(draws):
+        u = rng.uniform(-1.0, 1.0, (300, 4))
+        plus = sigmoid(steepness * (u[:, 0] - 0.7 * u[:, 1]) + product * u[:, 0] * u[:, 1])
+        for m, method in enumerate(methods.values()):
+            coef = method(u, plus)
+            found[m, i] = coef / coef[0]
+    return found
+
+
+cases = {"gentle, linear": (0.5, 0.0), "steep, linear": (6.0, 0.0), "steep, with a product": (6.0, 3.0)}
+results = {name: relative(*case) for name, case in cases.items()}
+print("                                           feature 2        features 3, 4")
+print("                                           mean (truth -0.7)  mean size (truth 0)")
+for name, found in results.items():
+    for m, method in enumerate(methods):
+        leak = np.abs(found[m, :, 2:]).mean()
+        print(f"{name:22s}  {method:16s}  {found[m, :, 1].mean():13.3f}     {leak:.4f}")
+assert np.abs(results["steep, linear"][:2] - [1.0, -0.7, 0.0, 0.0]).max() < 1e-5
+assert np.abs(results["gentle, linear"][2] - [1.0, -0.7, 0.0, 0.0]).max() < 0.02
+assert results["steep, linear"][2, :, 1].mean() > -0.66
+
+fig, axes = plt.subplots(1, 3, figsize=(7.8, 3.2), sharey=True, layout="constrained")
+for ax, (name, found) in zip(axes, results.items(), strict=True):
+    for m, (method, colour, mark) in enumerate(zip(methods, (BLUE, GREEN, AMBER), "os^", strict=True)):
+        for k in (1, 2, 3):
+            at = k + 1 + 0.22 * (m - 1) + np.linspace(-0.07, 0.07, found.shape[1])
+            values = found[m, :, k]
+            ax.plot(at, values, mark, color=colour, markersize=2.5, alpha=0.6, label=method if k == 1 else None)
+    ax.hlines([-0.7, 0.0, 0.0], [1.6, 2.6, 3.6], [2.4, 3.4, 4.4], color="black", linewidth=0.8)
+    ax.set(xlabel="feature", title=name, xticks=[2, 3, 4])
+    ax.title.set_fontsize(10)
+axes[0].set_ylabel("coefficient / first one")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, markerscale=2.5)
+plt.show()
+
+# %%
+# Where probabilities stay in the middle, all three say the same. Where they saturate, a line through them has to bend:
+# the ridge gives weight to features that have none and shrinks the second one. Log-odds do not saturate. But it is the
+# log-odds that help, not the posterior ratio: soft logistic regression is exact as well. With a product in the
+# log-odds nobody is right, since the question itself has no linear answer.
+#
+# The same works for texts and images, whose features are words and super-pixels that are on or off;
+# ``explain(model, text)`` and ``explain(model, image, SuperPixels((4, 4)))`` do it.
+#
+# Exercises
+# ---------
+#
+# **Exercise 1.** One word is either in a text, :math:`z = 1`, or not, :math:`z = 0`. The black box says
+# :math:`p_+ = 3/4` with it and :math:`1/4` without it. Take each of the two texts once. Compute :math:`\delta` and
+# :math:`\delta_0` by hand from the formulas above.
+#
+# Solution 1
+# ^^^^^^^^^^
+#
+# The p side has weights :math:`p_-`: :math:`3/4` at 0 and :math:`1/4` at 1, so :math:`b = 1/4`. The base weights are
+# :math:`1/4` and :math:`3/4`. We need :math:`\mu_1 = 1/4`, that is :math:`\tfrac34 e^\delta / (\tfrac14 + \tfrac34 e^\delta) =
+# \tfrac14`, so :math:`e^\delta = 1/9` and :math:`\delta = -2\log 3`. The offset is
+# :math:`\delta_0 = \log(\tfrac34 + \tfrac14) - \log(\tfrac14 + \tfrac34 \cdot \tfrac19) = \log 3`. For :math:`+` the
+# log-odds are :math:`-\log 3 + 2 \log 3 \cdot z`, which is right at both points: :math:`\log\tfrac{1/4}{3/4}` and
+# :math:`\log\tfrac{3/4}{1/4}`.
+
+word = local_classifier(np.array([[0.0], [1.0]]), np.array([0.25, 0.75]))
+print(f"coefficient {word[0][0]:.4f} (2 log 3 = {2 * np.log(3):.4f}), offset {word[1]:.4f} (-log 3 = {-np.log(3):.4f})")
+assert abs(word[0][0] - 2 * np.log(3)) < 1e-6 and abs(word[1] + np.log(3)) < 1e-6
+
+# %%
+# **Exercise 2.** The intervals shrink with the root of the number of points. Explain the black box in the box of
+# half-width 1 with 100, 1,000 and 10,000 points, and look whether the interval of the second coefficient holds the
+# gradient, :math:`-0.5`. What do you conclude?
+#
+# Solution 2
+# ^^^^^^^^^^
+#
+# With 100 points it may hold the gradient, because it is long. With 10,000 it is short and excludes the gradient with
+# certainty. The interval is right: it covers the best line for this box, which is not the tangent at :math:`x_0`. More
+# points answer the question that you asked more exactly. They do not turn it into another question.
+
+widths = []
+for n in (100, 1000, 10_000):
+    interval = explain(black_box, x_0, Box(1.0), n=n, label=1).conf_int()
+    low, high = interval.lower[1], interval.upper[1]
+    widths.append(high - low)
+    print(f"{n:6d} points: [{low:.3f}, {high:.3f}], holds the gradient: {bool(low <= -0.5 <= high)}")
+print(f"limit for this box {limit(1.0)[1]:.3f}")
+assert not low <= -0.5 <= high and low <= limit(1.0)[1] <= high
+assert 2.0 < widths[0] / widths[1] < 5.0 and 2.0 < widths[1] / widths[2] < 5.0
+
+# %%
+# **Exercise 3.** The black box has log-odds :math:`3 u_1`, but lies at one single point of 300: there it says
+# :math:`1 - p_+` in place of :math:`p_+`. Let the liar be the point where :math:`p_+` is largest, then the one where it
+# is smallest. Is the damage to the coefficients the same?
+#
+# Solution 3
+# ^^^^^^^^^^
+#
+# No. PRE solves :math:`\sum_i (p_- - p_+ e^{\eta})(1, u) = 0` with :math:`\eta` the log-odds of :math:`-`. A liar where
+# :math:`+` is likely has :math:`e^\eta \approx 0`, and its residual is at most one: little happens. A liar where
+# :math:`-` is likely claims :math:`p_+ \approx 1` where :math:`e^\eta` is large, and its residual is of that size:
+# one point of 300 turns the fit, and a feature without any effect gets a coefficient. With swapped roles it is the
+# other way round. The ridge is touched a little by both. So PRE is robust on one side only, and no better than
+# LIME in general; comparing with ``swap=True`` shows the trouble.
+
+u = rng.uniform(-1.0, 1.0, (300, 2))
+honest = sigmoid(3.0 * u[:, 0])
+damage = {}
+for name, liar in (("likely", np.argmax(honest)), ("unlikely", np.argmin(honest))):
+    answers = honest.copy()
+    answers[liar] = 1.0 - answers[liar]
+    plain, swapped_roles = (local_classifier(u, answers, swap)[0] for swap in (False, True))
+    change = ridge(u, answers, 0.0) / ridge(u, honest, 0.0)[0] - ridge(u, honest, 0.0) / ridge(u, honest, 0.0)[0]
+    damage[name] = np.abs(plain - [3.0, 0.0]).max() / 3.0, np.abs(swapped_roles - [3.0, 0.0]).max() / 3.0
+    print(f"liar where + is {name:8s}: coefficients {plain.round(3)}, swapped {swapped_roles.round(3)}, ", end="")
+    print(f"ridge moves by {np.abs(change).max():.1%}")
+assert damage["unlikely"][0] > 3 * damage["likely"][0] and damage["likely"][1] > 3 * damage["unlikely"][1]
