@@ -249,7 +249,9 @@ def test_a_kernel_fit_is_the_dual_on_the_gram_matrix(kind, n):
 
 def test_a_kernel_needs_a_radius_and_says_why():
     x_p, x_q = bimodal(0, 30)
-    with pytest.raises(pre.DataError, match="radius: a kernel needs a positive radius; it has as many features as points"):
+    with pytest.raises(
+        pre.DataError, match="radius: a kernel needs a positive radius; it has as many features as points"
+    ):
         pre.KLIEP("kernel").fit(x_p, x_q)
 
 
