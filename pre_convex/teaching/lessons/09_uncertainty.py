@@ -38,7 +38,7 @@ import numpy as np
 
 import pre_convex as pre
 from pre_convex.plots import plot_ellipse
-from pre_convex.plots.canvas import BLUE, GREEN, GREY, ORANGE
+from pre_convex.plots.canvas import BLUE, GREY, ORANGE
 
 y_p, y_q = np.array([0.8, -0.3]), np.array([0.0, 0.0])
 truth = y_p - y_q
@@ -56,15 +56,15 @@ print("estimate", delta.round(3), "  truth", truth)
 # One sample moves the answer
 # ---------------------------
 #
-# At the solution the gradient is zero: :math:`\sum_j \mu_j F_j = b`. Take sample :math:`i` of the p side away. The other
-# weights are scaled up by :math:`1/(1 - w_i)`, so the target moves from :math:`b` to
+# At the solution the gradient is zero: :math:`\sum_j \mu_j F_j = b`. Take sample :math:`i` of the p side away. The
+# other weights are scaled up by :math:`1/(1 - w_i)`, so the target moves from :math:`b` to
 #
 # .. math::
 #
 #    \frac{b - w_i f(x_{p,i})}{1 - w_i} = b - \frac{w_i}{1 - w_i}\,\bigl(f(x_{p,i}) - b\bigr).
 #
-# The deviation from :math:`b` counts, not the feature itself. When the target moves by :math:`u`, the solution
-# moves by :math:`H^{-1} u` to first order, because :math:`H` is the derivative of :math:`\sum_j \mu_j F_j` by
+# The deviation from :math:`b` counts, not the feature itself. When the target moves by :math:`u`, the solution moves
+# by :math:`H^{-1} u` to first order, because :math:`H` is the derivative of :math:`\sum_j \mu_j F_j` by
 # :math:`\delta`. Taking a q sample away moves the mean of :math:`F` under :math:`\mu` in the same manner, and
 # :math:`\delta` the opposite way. These are the influences [INFL]:
 #
@@ -120,9 +120,9 @@ for side, predicted, real in (("p", influence_p, change_p), ("q", influence_q, c
     assert match > 0.99
 
 # %%
-# In the left panel, samples near :math:`b` have little influence, however large their weight; those far out have little
-# weight, because the likelihood has taken it away. The most influential ones lie across the long axis of the cloud:
-# :math:`H^{-1}` magnifies directions in which :math:`F` varies little.
+# In the left panel, samples near :math:`b` have little influence, however large their weight; those far out have
+# little weight, because the likelihood has taken it away. The most influential ones lie across the long axis of the
+# cloud: :math:`H^{-1}` magnifies directions in which :math:`F` varies little.
 
 # %%
 # The sandwich
@@ -155,8 +155,8 @@ print(fit.summary())
 #    -\langle b + 3, \delta\rangle + \log \sum_j e^{a_j + \langle \delta, F_j + 3\rangle}
 #
 # the two :math:`\langle 3, \delta\rangle` cancel. So :math:`\hat\delta` stays, and its error stays. In the centred
-# influences the shift cancels as well. The paper's formula uses the variance of :math:`n_p w_i f(x_{p,i})`, that is the
-# deviations :math:`n_p w_i f(x_{p,i}) - b`, in place of :math:`n_p w_i (f(x_{p,i}) - b)`. The difference is
+# influences the shift cancels as well. The paper's formula uses the variance of :math:`n_p w_i f(x_{p,i})`, that is
+# the deviations :math:`n_p w_i f(x_{p,i}) - b`, in place of :math:`n_p w_i (f(x_{p,i}) - b)`. The difference is
 # :math:`(n_p w_i - 1)\, b`. It treats the sum that normalises the weights as known, although it is estimated from the
 # same samples, and it grows with the size of :math:`b`.
 
@@ -173,8 +173,9 @@ assert shifted.covariance("paper")[0, 0] > 1.2 * shifted.covariance()[0, 0]
 # Coverage
 # --------
 #
-# A 95 % region should hold the truth in 95 of 100 repetitions of the whole experiment. Here the experiment is repeated
-# 2,000 times with fresh samples. A Newton step for all repetitions at once is three lines of NumPy.
+# A 95 % region should hold the truth in 95 of 100 repetitions of the whole experiment. Here the experiment is
+# repeated 2,000 times with fresh samples. A Newton step for all repetitions at once is three lines of NumPy.
+
 
 def estimate(x_p, x_q, steps=7):
     """Estimates of many repetitions, with the weights of both sides; samples of shape (runs, n, 2)."""
@@ -236,18 +237,18 @@ assert np.all(np.abs(shares[0.0, True] - 0.95) < 4 * binomial)
 assert np.all(shares[3.0, False] > 0.95 + 4 * binomial)
 
 # %%
-# The centred shares are within four standard errors of what they promise. The formula of the paper depends on the origin
-# of the features: with the shift it covers too much. That is not the safe side: intervals that are too long overlook
-# effects that are there. (In other settings the same formula covers too little; the page on coverage of this site has
-# 10,000 repetitions of eight scenarios.)
+# The centred shares are within four standard errors of what they promise. The formula of the paper depends on the
+# origin of the features: with the shift it covers too much. That is not the safe side: intervals that are too long
+# overlook effects that are there. (In other settings the same formula covers too little; the page on coverage of this
+# site has 10,000 repetitions of eight scenarios.)
 #
 # The ellipse
 # -----------
 #
 # The region is an ellipse, :math:`(\delta - \hat\delta)^\top V^{-1} (\delta - \hat\delta) \le \chi^2`. It is tilted,
-# because the coordinates are correlated: if one coefficient is too large, the other tends to be too small. The
-# grey points are the 2,000 repetitions, spread around the truth; the ellipse of our one fit has their size and their
-# tilt, around its own estimate. On the right, intervals of :math:`\delta_1` in 60 repetitions.
+# because the coordinates are correlated: if one coefficient is too large, the other tends to be too small. The grey
+# points are the 2,000 repetitions, spread around the truth; the ellipse of our one fit has their size and their tilt,
+# around its own estimate. On the right, intervals of :math:`\delta_1` in 60 repetitions.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.9), layout="constrained")
 plot_ellipse(fit.inference(), points=deltas, ax=left)
@@ -270,15 +271,16 @@ assert fit.in_region(truth)
 spread = np.cov(deltas.T)
 print("covariance of the 2,000 estimates\n", spread.round(4))
 print("mean of their 2,000 sandwiches\n", V_all.mean(axis=0).round(4))
-assert V[0, 1] < 0.0 and spread[0, 1] < 0.0
+assert V[0, 1] < 0.0
+assert spread[0, 1] < 0.0
 assert np.abs(V_all.mean(axis=0) / spread - 1.0).max() < 0.1
 
 # %%
 # Intervals of the ratio and of the divergence
 # --------------------------------------------
 #
-# :math:`\log r(x) = \langle \hat\delta, f(x)\rangle - \log Z`, and :math:`\log Z` is estimated too. A q sample moves it
-# by :math:`\mu_j - e^{a_j}` directly, and both sides move it through :math:`\hat\delta`, by
+# :math:`\log r(x) = \langle \hat\delta, f(x)\rangle - \log Z`, and :math:`\log Z` is estimated too. A q sample moves
+# it by :math:`\mu_j - e^{a_j}` directly, and both sides move it through :math:`\hat\delta`, by
 # :math:`\langle b, \cdot\rangle`. So with :math:`z = H^{-1}(f(x) - b)` the influences on :math:`\log r(x)` are
 #
 # .. math::
@@ -287,8 +289,8 @@ assert np.abs(V_all.mean(axis=0) / spread - 1.0).max() < 0.1
 #    x_{q,j}:\; -\langle z, \mu_j (F_j - b)\rangle - (\mu_j - e^{a_j}).
 #
 # At :math:`f(x) = b` the first parts vanish and only the noise of :math:`\log Z` is left. For the divergence
-# :math:`-\ell(\hat\delta)` the derivative by :math:`\delta` is zero at the solution, so :math:`\hat\delta`'s own noise
-# has no first-order effect; what is left is :math:`w_i\langle\delta, f(x_{p,i}) - b\rangle` and
+# :math:`-\ell(\hat\delta)` the derivative by :math:`\delta` is zero at the solution, so :math:`\hat\delta`'s own
+# noise has no first-order effect; what is left is :math:`w_i\langle\delta, f(x_{p,i}) - b\rangle` and
 # :math:`-(\mu_j - e^{a_j})`.
 
 line = np.linspace(-3.0, 3.0, 61)
@@ -322,15 +324,16 @@ assert around.lower[0] < true_divergence < around.upper[0]
 assert band.std_error.min() > 0.0
 
 # %%
-# Intervals of the divergence hold away from :math:`\delta = 0` only: there both of its influences vanish, and the law of
-# :math:`-\ell(\hat\delta)` is a weighted sum of :math:`\chi^2` variables. ``fit.divergence_p_value()`` knows that law.
+# Intervals of the divergence hold away from :math:`\delta = 0` only: there both of its influences vanish, and the law
+# of :math:`-\ell(\hat\delta)` is a weighted sum of :math:`\chi^2` variables. ``fit.divergence_p_value()`` knows that
+# law.
 #
 # A radius leaves no honest interval
 # ----------------------------------
 #
-# With :math:`R > 0` the estimate is pulled towards zero (:doc:`06_radius`). The pull is as large as the noise and does
-# not average out. An interval of the usual width around the pulled estimate misses the truth far too often. The package
-# refuses to draw one.
+# With :math:`R > 0` the estimate is pulled towards zero (:doc:`06_radius`). The pull is as large as the noise and
+# does not average out. An interval of the usual width around the pulled estimate misses the truth far too often. The
+# package refuses to draw one.
 
 try:
     pre.PosteriorRatio(radius=0.1).fit(x_p, x_q, l_p, l_q).conf_int()
@@ -356,15 +359,15 @@ assert np.linalg.norm(pulled, axis=1).mean() < 0.9 * np.linalg.norm(truth)
 # Exercises
 # ---------
 #
-# **Exercise 1.** KLIEP with one feature and hardly any data: four p samples 0, 0, 0, 1, two q samples 0 and 1. Compute
-# :math:`\hat\delta`, :math:`\mu`, :math:`H` and the variance of :math:`\hat\delta` by hand. Do you know the number from
-# somewhere else?
+# **Exercise 1.** KLIEP with one feature and hardly any data: four p samples 0, 0, 0, 1, two q samples 0 and 1.
+# Compute :math:`\hat\delta`, :math:`\mu`, :math:`H` and the variance of :math:`\hat\delta` by hand. Do you know the
+# number from somewhere else?
 #
 # Solution 1
 # ^^^^^^^^^^
 #
-# :math:`b = 1/4`, so :math:`\mu = (3/4, 1/4)` and :math:`\hat\delta = \log(\mu_2/\mu_1) = -\log 3`. The variance of the
-# feature under :math:`\mu` is :math:`H = 3/16`. Influences of the p side on :math:`b`: three times
+# :math:`b = 1/4`, so :math:`\mu = (3/4, 1/4)` and :math:`\hat\delta = \log(\mu_2/\mu_1) = -\log 3`. The variance of
+# the feature under :math:`\mu` is :math:`H = 3/16`. Influences of the p side on :math:`b`: three times
 # :math:`\tfrac14(0 - \tfrac14) = -\tfrac1{16}` and once :math:`\tfrac14 \cdot \tfrac34 = \tfrac3{16}`; squares sum to
 # :math:`12/256`. Of the q side: :math:`\tfrac34(0 - \tfrac14) = -\tfrac3{16}` and
 # :math:`\tfrac14 \cdot \tfrac34 = \tfrac3{16}`; squares sum to :math:`18/256`. The variance is
@@ -383,17 +386,18 @@ assert np.isclose(tiny.covariance()[0, 0], 10.0 / 3.0, rtol=1e-5)
 
 # %%
 # **Exercise 2.** The theory is for large samples. Repeat the simulation with 50 samples on each side and likelihoods
-# that are four times as precise (``pre.Gaussian(y_p, precision=4.0)``). What is the true :math:`\delta`, how many samples
-# are the p weights worth, and how often does the 95 % region hold the truth? Compare with ``kind="hc3"``, which divides
-# every influence by one minus its leverage and so makes it the change when the sample is left out.
+# that are four times as precise (``pre.Gaussian(y_p, precision=4.0)``). What is the true :math:`\delta`, how many
+# samples are the p weights worth, and how often does the 95 % region hold the truth? Compare with ``kind="hc3"``,
+# which divides every influence by one minus its leverage and so makes it the change when the sample is left out.
 #
 # Solution 2
 # ^^^^^^^^^^
 #
-# The exponents are four times as large, so :math:`\delta^* = 4(y_p - y_q)`. The sharp likelihood leaves few samples with
-# weight, and the centred region covers too little: the sample seldom holds the points whose influence would be largest.
-# HC3 makes every influence larger, so its region contains the other one and holds the truth more often. It repairs
-# most of the loss. No theorem stands behind it for so few samples, so look at the effective sample size first.
+# The exponents are four times as large, so :math:`\delta^* = 4(y_p - y_q)`. The sharp likelihood leaves few samples
+# with weight, and the centred region covers too little: the sample seldom holds the points whose influence would be
+# largest. HC3 makes every influence larger, so its region contains the other one and holds the truth more often. It
+# repairs most of the loss. No theorem stands behind it for so few samples, so look at the effective sample size
+# first.
 
 sharp_p, sharp_q = pre.Gaussian(y_p, precision=4.0), pre.Gaussian(y_q, precision=4.0)
 inside, worth, small_runs = {"centred": 0, "hc3": 0}, [], 400
@@ -419,11 +423,12 @@ assert inside["hc3"] > inside["centred"]
 # Solution 3
 # ^^^^^^^^^^
 #
-# There is no error at all. With the same rows :math:`\mu_j \propto l_q(x_j)\, e^{\langle\delta, x_j\rangle}`, which at
-# :math:`\delta = y_p - y_q` is proportional to :math:`l_p(x_j)`: then :math:`\mu = w` exactly and the moments match,
-# whatever the rows are. Each row has two influences that cancel, since :math:`w_i - \mu_i = 0`. They must be added
-# before they are squared. The formula for independent samples squares first, and claims an error that is not there.
-# Where the model is not exactly right the influences cancel in part; that is the case of :doc:`12_explanation`.
+# There is no error at all. With the same rows :math:`\mu_j \propto l_q(x_j)\, e^{\langle\delta, x_j\rangle}`, which
+# at :math:`\delta = y_p - y_q` is proportional to :math:`l_p(x_j)`: then :math:`\mu = w` exactly and the moments
+# match, whatever the rows are. Each row has two influences that cancel, since :math:`w_i - \mu_i = 0`. They must be
+# added before they are squared. The formula for independent samples squares first, and claims an error that is not
+# there. Where the model is not exactly right the influences cancel in part; that is the case of
+# :doc:`12_explanation`.
 
 paired = pre.PosteriorRatio(paired=True).fit(x_p, x_p, l_p, l_q)
 claimed = pre.PosteriorRatio().fit(x_p, x_p, l_p, l_q)
