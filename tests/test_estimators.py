@@ -117,7 +117,7 @@ def test_penalty_and_constraints_are_passed_through():
     assert fit.delta_.min() >= -1e-9
     with pytest.raises(pre.DataError, match="penalised or constrained"):
         fit.conf_int()
-    assert "not shown" in str(fit.summary())
+    assert "not shown: a radius of" in str(fit.summary())
 
 
 def test_the_classifier_stands_in_pipelines_and_grid_searches():

@@ -383,7 +383,7 @@ def test_refusals():
             "kind: 'robust' is not known; use one of centred, hc3, paper",
             lambda: Inference(problem, delta, kind="robust"),
         ),
-        ("radius: 0.1 is positive", lambda: Inference(problem.with_radius(0.1), delta)),
+        ("radius: a radius of 0.1 biases", lambda: Inference(problem.with_radius(0.1), delta)),
         ("problem: has no p side", lambda: Inference(bare, answer)),
         ("delta: has 1 entries", lambda: Inference(problem, [1.0])),
         ("level: 95 is not between 0 and 1", lambda: fit.conf_int(95)),
