@@ -40,9 +40,9 @@ def findings(record: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def verdicts(records: list[Mapping[str, Any]], folder: str = "") -> list[str]:
-    """What the index says between its marks, and the README, from where the pages are in a folder."""
-    rows = [[f"[{r['experiment']}]({folder}{r['experiment']}.md)", r["title"], r["verdict"]] for r in records]
+def verdicts(records: list[Mapping[str, Any]]) -> list[str]:
+    """What the index says between its marks."""
+    rows = [[f"[{r['experiment']}]({r['experiment']}.md)", r["title"], r["verdict"]] for r in records]
     return table(["experiment", "decides", "verdict"], rows)
 
 
@@ -69,7 +69,6 @@ def main() -> None:
     for record in records:
         quote(f"docs/experiments/{record['experiment']}.md", record["experiment"], findings(record))
     quote("docs/experiments/README.md", "verdicts", verdicts(records))
-    quote("README.md", "verdicts", verdicts(records, "docs/experiments/"))
 
 
 if __name__ == "__main__":

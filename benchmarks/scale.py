@@ -504,7 +504,7 @@ def run(names: list[str], quick: bool, big: str | None) -> list[Row]:
 
 
 def headline(found: Row) -> bool:
-    """Whether a row with an aim is quoted in the README.
+    """Whether a row with an aim is quoted in docs/scale.md.
 
     L-BFGS-B stands there with what it does best: as it comes on isotropic columns, standardised on correlated ones.
     """
@@ -549,9 +549,7 @@ def main() -> None:
         packages += ["empirical_calibration"] if find_spec("empirical_calibration") else []
         path = store("scale", rows, tuple(packages))
         quote("benchmarks/README.md", "scale", table(rows, "work", "measured", "aim", "met", "gap", "notes"))
-        quote("README.md", "scale", table([r for r in rows if headline(r)], "work", "measured", "aim", "met"))
-        beyond = [r for r in rows if str(r["work"]).startswith(("solve_many", "from_blocks", "a pass over a Dask"))]
-        quote("docs/scale.md", "scale", table(beyond, "work", "measured", "aim", "met"))
+        quote("docs/scale.md", "scale", table([r for r in rows if headline(r)], "work", "measured", "aim", "met"))
         print(f"written: {path.name} and the tables that quote it")
 
 

@@ -195,7 +195,7 @@ def test_an_estimator_fits_predicts_and_reports(sides):
 
 
 def test_the_two_machine_run_of_the_docs(tmp_path):
-    page = (Path(__file__).parents[1] / "docs" / "scale.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "howto" / "dask.md").read_text(encoding="utf-8")
     script = re.search(r"^```python\n(# far\.py\n.*?)^```$", page, re.M | re.S)[1]
     (tmp_path / "far.py").write_text(script)
     expected = re.search(r"it prints\n\n```text\n(.*?)```", page, re.S)[1]

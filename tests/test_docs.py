@@ -1,5 +1,6 @@
 """What README and docs say is what happens."""
 
+import ast
 import contextlib
 import csv
 import io
@@ -10,6 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import pre_convex.errors
+from pre_convex import Status
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
@@ -24,10 +28,21 @@ def assert_same(printed, expected):
             assert float(word.strip("[],()%:;")) == pytest.approx(float(want.strip("[],()%:;")), rel=0.01, abs=1e-12)
 
 
-PAGES = sorted(p for p in [ROOT / "README.md", *ROOT.glob("docs/*.md")] if "```python" in p.read_text(encoding="utf-8"))
+def sources():
+    """Pages that are written by hand; what a build generates is not among them."""
+    made = {ROOT / "docs" / name for name in ("_build", "lessons")}
+    return [p for p in sorted(ROOT.glob("docs/**/*.md")) if not made & set(p.parents)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+PAGES = [p for p in [ROOT / "README.md", *sources()] if "```python" in p.read_text(encoding="utf-8")]
+
+
+def same_group(page):
+    """Pages that start a cluster run where the tests of clusters do."""
+    return [pytest.mark.xdist_group("dask")] if page.stem == "dask" else []
+
+
+@pytest.mark.parametrize("page", [pytest.param(p, id=p.stem, marks=same_group(p)) for p in PAGES])
 def test_every_python_block_runs_and_prints_what_it_shows(page):
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     scope = {}
@@ -44,13 +59,16 @@ def test_every_python_block_runs_and_prints_what_it_shows(page):
     assert compared >= 1
 
 
-def test_the_benchmark_catches_the_solver_that_lies(tmp_path):
-    blocks = BLOCK.findall((ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8"))
-    code = next(code for language, code in blocks if language == "python" and "def liar" in code)
-    (tmp_path / "liar.py").write_text(code, encoding="utf-8")
-    shown = next(text for _, text in blocks if text.startswith("$ pre-convex bench"))
+@pytest.mark.parametrize("page", ["benchmark", "howto/add-a-solver"])
+def test_a_function_on_a_page_runs_in_the_benchmark_and_gets_what_the_page_says(page, tmp_path):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    shown = next(text for _, text in BLOCK.findall(text) if text.startswith("$ pre-convex bench"))
     command, _, expected = shown.partition("\n")
     words = command.removeprefix("$ pre-convex").split()
+    module, function = words[-1].split(",")[-1].split(":")
+    assert f"`{module}.py`" in text
+    code = next(code for language, code in BLOCK.findall(text) if language == "python" and f"def {function}(" in code)
+    (tmp_path / f"{module}.py").write_text(code, encoding="utf-8")
     ran = subprocess.run(
         [sys.executable, "-P", "-m", "pre_convex", *words],
         cwd=tmp_path,
@@ -62,15 +80,79 @@ def test_the_benchmark_catches_the_solver_that_lies(tmp_path):
     assert ran.stdout.split() == expected.split()
 
 
+def sentences(path, *functions):
+    """What functions append or yield as text, each as its longest part without a number in it."""
+    tree = ast.parse((ROOT / "pre_convex" / path).read_text(encoding="utf-8"))
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and function.name in functions:
+            for node in ast.walk(function):
+                said = None
+                if isinstance(node, ast.Yield):
+                    said = node.value
+                elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "append":
+                    said = node.args[0]
+                elif isinstance(node, ast.Return) and isinstance(node.value, ast.List) and node.value.elts:
+                    said = node.value.elts[0]
+                if said is not None:
+                    parts = said.values if isinstance(said, ast.JoinedStr) else [said]
+                    yield max((str(p.value) for p in parts if isinstance(p, ast.Constant)), key=len).strip()
+
+
+def printed_on(page):
+    """All output that a page shows, which the test of its blocks compares with what is printed."""
+    text = (ROOT / "docs" / "howto" / f"{page}.md").read_text(encoding="utf-8")
+    return " ".join(" ".join(body.split()) for language, body in BLOCK.findall(text) if language == "")
+
+
+@pytest.mark.parametrize(
+    ("page", "path", "functions", "count"),
+    [
+        ("when-a-fit-warns", "diagnostics.py", ["_warnings"], 8),
+        ("when-a-score-or-explanation-warns", "applications/detection/cautions.py",
+         ["cautions", "no_alarm", "no_influence"], 7),
+        ("when-a-score-or-explanation-warns", "applications/explanation/local_explanation.py",
+         ["_warnings", "_few_points", "make_explanation"], 12),
+    ],
+)  # fmt: skip
+def test_every_warning_is_brought_about_on_the_page_that_explains_it(page, path, functions, count):
+    found = list(sentences(path, *functions))
+    assert len(found) >= count
+    shown = printed_on(page)
+    for sentence in found:
+        assert sentence in shown, f"{page}.md shows no warning with: {sentence}"
+
+
+def test_every_status_and_every_error_has_its_section():
+    text = (ROOT / "docs" / "howto" / "when-a-fit-warns.md").read_text(encoding="utf-8")
+    headings = " ".join(re.findall(r"^###? (.*)$", text, re.M)).split()
+    for name in [*(status.name for status in Status), *pre_convex.errors.__all__]:
+        assert name in headings, name
+    shown = printed_on("when-a-fit-warns")
+    for status in Status:
+        assert status in shown
+
+
+def test_every_how_to_page_is_a_question_and_is_listed():
+    listed = (ROOT / "docs" / "howto" / "index.md").read_text(encoding="utf-8")
+    pages = [p for p in ROOT.glob("docs/howto/*.md") if p.stem != "index"]
+    assert len(pages) >= 9
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert text.splitlines()[0].startswith("# ")
+        assert "?" in text.splitlines()[0], page.name
+        assert f"\n{page.stem}\n" in listed, page.name
+        assert "](../reference/" in text or "](../detection.md" in text or "](../equations.md" in text, page.name
+        assert "](../lessons/" in text or page.stem in ("dask", "save-and-load"), page.name
+
+
 def test_relative_links_lead_somewhere():
-    for page in [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("benchmarks/*.md"),
-    ]:
-        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / link).exists(), f"{page.name}: {link}"
+    lessons = ROOT / "docs" / "lessons"
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sources(), *ROOT.glob("benchmarks/*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            target = (page.parent / link).resolve()
+            if target.parent == lessons and target.suffix == ".rst":  # made by the build from a lesson's code
+                target = ROOT / "pre_convex" / "teaching" / "lessons" / f"{target.stem}.py"
+            assert target.exists(), f"{page.name}: {link}"
 
 
 def test_the_commands_in_the_docs_exist():
@@ -95,7 +177,7 @@ def test_quoted_costs_are_the_stored_ones():
         assert f"| {row['part']} | {row['ratio']} {row['unit']} |" in text
 
 
-@pytest.mark.parametrize("page", ["README.md", "benchmarks/README.md", "docs/scale.md"])
+@pytest.mark.parametrize("page", ["benchmarks/README.md", "docs/scale.md"])
 def test_quoted_figures_are_the_stored_ones(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     quoted = re.search(r"<!-- scale -->\n(.*?)<!-- /scale -->", text, re.S)[1].splitlines()[2:]
@@ -104,11 +186,11 @@ def test_quoted_figures_are_the_stored_ones(page):
         assert any(line.startswith(figures(row)) for row in table("scale")), line
 
 
-def test_every_aim_is_in_the_readme(monkeypatch):
+def test_every_aim_is_on_the_page(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     import scale
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
     aims = [row for row in table("scale") if row["aim"]]
     assert len(aims) >= 25
     for row in aims:

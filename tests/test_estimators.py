@@ -117,7 +117,13 @@ def test_penalty_and_constraints_are_passed_through():
     assert fit.delta_.min() >= -1e-9
     with pytest.raises(pre.DataError, match="penalised or constrained"):
         fit.conf_int()
-    assert "not shown: a radius of" in str(fit.summary())
+    assert "not shown" in str(fit.summary())
+
+
+def test_a_summary_says_in_a_sentence_why_a_radius_has_no_intervals():
+    x_p, x_q, *_ = samples()
+    notes = dict(pre.KLIEP(radius=0.1).fit(x_p, x_q).summary().notes)
+    assert notes["intervals"].startswith("not shown: a radius of 0.1 biases the estimate towards zero")
 
 
 def test_the_classifier_stands_in_pipelines_and_grid_searches():
