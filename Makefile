@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -55,6 +55,9 @@ coverage: setup
 
 experiments: setup
 	$(BIN)/python benchmarks/experiments.py $(ARGS)
+
+picture: setup
+	$(BIN)/python docs/picture.py
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
