@@ -1,5 +1,7 @@
 """Pages of lessons: solutions stay closed until opened, without a script, and downloads stand at the end."""
 
+import re
+
 from docutils import nodes
 from sphinx.addnodes import only
 from sphinx.application import Sphinx
@@ -41,7 +43,7 @@ class CloseSolutions(SphinxTransform):
         """Go through the sections of the page."""
         for section in list(self.document.findall(nodes.section)):
             title = section.next_node(nodes.title)
-            if title is None or not title.astext().startswith("Solution"):
+            if title is None or not re.fullmatch(r"Solution \d+", title.astext()):
                 continue
             give_back_exercises(section)
             at = section.index(title) + 1

@@ -106,5 +106,11 @@ def test_solutions_are_closed_and_downloads_are_not_among_them(site):
         assert any(link.endswith(".py") for link in found.links)
 
 
+def test_nothing_else_is_closed(site):
+    for path in all_pages(site):
+        if path.parent.name != "lessons":
+            assert page(path).solutions == 0, path.name
+
+
 def test_no_page_tells_how_long_lessons_ran(site):
     assert not list(site.rglob("sg_execution_times*"))
