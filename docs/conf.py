@@ -57,6 +57,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "lessons",
     "filename_pattern": r"/\d\d_|/errata",
     "within_subsection_order": FileNameSortKey,
+    "parallel": True,  # as many processes as sphinx was given by -j
     "abort_on_example_error": True,
     "capture_repr": (),
     "show_memory": False,
