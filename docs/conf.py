@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
     "equation_tags",
+    "explorer_page",
     "lesson_pages",
     "mathjax_files",
     "outside_pages",

@@ -84,9 +84,9 @@ const certificate = (() => {
     return weighed(p, now, mu);
   }
 
-  // {gap, dual, mu, by}: the best of lifts and mixtures; the gap is infinite where no feasible weights were found.
-  // With `lifts` only those are tried, as the package's certify does.
-  function certify(p, now, hull, lifts = false) {
+  // {gap, dual, mu, by}: the best of lifts, mixtures and weights that are known already; the gap is infinite where no
+  // feasible weights were found. With `lifts` only those are tried, as the package's certify does.
+  function certify(p, now, hull, lifts = false, known = null) {
     let best = { cost: Infinity, mu: null, by: "none" };
     const keep = (cost, mu, by) => {
       if (cost < best.cost) best = { cost, mu, by };
@@ -103,7 +103,7 @@ const certificate = (() => {
     if (!lifts && best.cost > 1e-12) {
       const nearest = now.mu.map(() => 0);
       for (const [j, w] of hull.weights) nearest[j] += w;
-      const others = [weighed(p, now, nearest), ...aims.map((aim) => mixture(p, now, hull.hull, aim))];
+      const others = [known && weighed(p, now, known), weighed(p, now, nearest), ...aims.map((aim) => mixture(p, now, hull.hull, aim))];
       for (const other of others) if (other) keep(other.cost, other.mu, "mixture");
     }
     const size = now.mean.map((m, i) => Math.abs(m) + Math.abs(p.b[i]) + Math.sqrt(Math.max(now.H[i][i], 0)));

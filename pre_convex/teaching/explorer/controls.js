@@ -10,8 +10,8 @@ const controls = (() => {
   const same = { to: (t) => t, from: (v) => v };
 
   const sliders = [
-    ["tp", sharp, (s) => s.tp, (s, v) => (s.tp = v), (v) => (v === 0 ? "flat" : `precision ${num(v, v < 1 ? 2 : 1)}`)],
-    ["tq", sharp, (s) => s.tq, (s, v) => (s.tq = v), (v) => (v === 0 ? "flat" : `precision ${num(v, v < 1 ? 2 : 1)}`)],
+    ["tp", sharp, (s) => s.tp, (s, v) => (s.tp = v), (v) => (v === 0 ? "flat" : `sharpness ${num(v, v < 1 ? 2 : 1)}`)],
+    ["tq", sharp, (s) => s.tq, (s, v) => (s.tq = v), (v) => (v === 0 ? "flat" : `sharpness ${num(v, v < 1 ? 2 : 1)}`)],
     ["yp", same, (s) => s.yp[0], (s, v) => (s.yp[0] = v), (v) => num(v, 2)],
     ["yq", same, (s) => s.yq[0], (s, v) => (s.yq[0] = v), (v) => num(v, 2)],
     ["R", same, (s) => s.R, (s, v) => (s.R = v), (v) => num(v, 2)],

@@ -91,6 +91,7 @@ const explorer = (() => {
       theme.tellHeight();
     }).observe(document.querySelector(".page"));
     document.documentElement.classList.add("ready");
+    theme.tellReady();
   }
 
   return { start, flush, get current() { return current; } };

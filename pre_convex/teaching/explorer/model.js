@@ -32,7 +32,9 @@ const model = (() => {
     const logBase = s.q.map((x) => logLikelihood(s, x, s.yq, s.tq));
     const problem = tilt.problem(F, b, logBase, s.R, s.norm);
     const run = solver.solve(problem, s.method);
-    return { state: s, k: b.length, w, b, F, problem, run, base: problem.a.map(Math.exp), steps: run.path.length - 1 };
+    // where the run should end, which gradient descent need not reach
+    const best = s.method === "newton" ? run : solver.solve(problem);
+    return { state: s, k: b.length, w, b, F, problem, run, best, base: problem.a.map(Math.exp), steps: run.path.length - 1 };
   }
 
   // the point of the run at a step, or between two: δ on the straight line, everything else computed from it
@@ -48,7 +50,7 @@ const model = (() => {
     const proof =
       m.run.status === "infeasible"
         ? m.run.path[low].proof
-        : certificate.certify(m.problem, now, m.run.hull);
+        : certificate.certify(m.problem, now, m.run.hull, false, m.run.known);
     return { ...now, proof, time: t };
   }
 

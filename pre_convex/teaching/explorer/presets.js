@@ -19,6 +19,7 @@ const presets = (() => {
   };
   const cloudQ = [[-1.9, -0.6], [-1.3, 1.2], [-0.7, -1.4], [-0.4, 0.3], [0.2, 1.5], [0.5, -0.5], [1.1, 0.7], [1.5, -1.2], [2.0, 0.2]];
   const cloudP = [[-0.2, -0.3], [0.6, 0.9], [0.9, -0.2], [1.2, 0.4], [0.1, 0.6]];
+  const shifted = (dx, dy) => cloudP.map(([x, y]) => [Math.round(100 * (x + dx)) / 100, Math.round(100 * (y + dy)) / 100]);
   const square = [[-1.5, -1], [1.5, -1], [1.5, 1], [-1.5, 1], [0, 0.3], [0.5, -1]];
   const plane = { ...base, space: "plane", q: cloudQ, p: cloudP };
 
@@ -42,19 +43,19 @@ const presets = (() => {
       key: "outside",
       name: "Outside the hull",
       say: "no answer, and a proof of it",
-      state: { ...plane, p: cloudP.map(([x, y]) => [Math.round(100 * (x + 1.2)) / 100, Math.round(100 * (y + 1)) / 100]) },
+      state: { ...plane, p: shifted(1.2, 1) },
     },
     {
       key: "rescued",
       name: "A radius rescues",
       say: "outside the hull, but within R",
-      state: { ...plane, p: cloudP.map(([x, y]) => [Math.round(100 * (x + 1.2)) / 100, Math.round(100 * (y + 1)) / 100]), R: 0.9 },
+      state: { ...plane, p: shifted(1.2, 1), R: 0.9 },
     },
     {
       key: "sparse",
       name: "Sparse δ",
       say: "norm ∞ sets a coefficient to zero",
-      state: { ...plane, norm: "inf", R: 0.3 },
+      state: { ...plane, p: shifted(0.5, 0), norm: "inf", R: 0.3 },
     },
     { key: "curve", name: "Mean and spread", say: "features x and x²", state: { ...base, space: "curve", tp: 1.5 } },
     {

@@ -128,21 +128,19 @@ const solver = (() => {
     const limit = most ?? (where === "infeasible" ? RUNAWAY : method === "newton" ? 100 : 150);
     const { inner, back } = where === "infeasible" ? { inner: p, back: null } : reduced(p);
     const run = (method === "newton" ? newton : gradient)(inner, limit);
+    // on the boundary the dual's answer is known before the primal has come anywhere near it
+    const known = where !== "boundary" ? null : p.R > 0 ? spreadOf(p, hull) : onFace(p, hull);
     const path = run.map((point) => {
       const now = inner === p ? point : { ...tilt.at(p, back(point.delta)), t: point.t };
-      return { ...now, proof: where === "infeasible" ? none() : certificate.certify(p, now, hull) };
+      return { ...now, proof: where === "infeasible" ? none() : certificate.certify(p, now, hull, false, known) };
     });
     const last = path.at(-1);
-    let { mu } = last;
-    let { dual, gap } = last.proof;
-    if (where === "boundary") {
-      mu = p.R > 0 ? spreadOf(p, hull) : onFace(p, hull);
-      dual = tilt.dualValue(p, mu);
-      gap = last.value - dual;
-    }
+    const mu = known ?? last.mu;
+    const dual = known ? tilt.dualValue(p, known) : last.proof.dual;
+    const gap = known ? last.value - dual : last.proof.gap;
     const proven = gap <= TOLERANCE * (1 + Math.abs(last.value));
     const status = where !== "solvable" ? where : proven ? "optimal" : "inaccurate";
-    return { status, hull, path, delta: last.delta, mu, value: last.value, dual, gap };
+    return { status, hull, path, known, delta: last.delta, mu, value: last.value, dual, gap };
   }
 
   const none = () => ({ gap: Infinity, dual: -Infinity, mu: null, by: "none" });

@@ -32,5 +32,9 @@ const theme = (() => {
     window.parent.postMessage({ explorer: "height", height }, "*");
   }
 
-  return { setUp, tellHeight };
+  const tellReady = () => {
+    if (window.parent !== window) window.parent.postMessage({ explorer: "ready" }, "*");
+  };
+
+  return { setUp, tellHeight, tellReady };
 })();

@@ -23,7 +23,8 @@ const words = (() => {
         ? `${where}: the dual has a solution, the primal has none. δ runs to infinity while ℓ approaches ${num(m.run.dual, 4)}.`
         : `${step}: ℓ = ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}; ${where}, and δ will never arrive.`;
     }
-    if (!last) return `${step}: the optimum is between ${num(now.proof.dual, 3)} and ${num(now.value, 3)}, gap ${numbers.gap(now.proof.gap)}.`;
+    if (!last && now.proof.gap <= solver.TOLERANCE) return `${step}: proven already, ℓ = ${num(now.value, 4)} with gap ${numbers.gap(now.proof.gap)}.`;
+    if (!last) return `${step}: the optimum is between ${num(now.proof.dual, 4)} and ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}.`;
     if (status === "inaccurate") return `After ${m.steps} steps the gap is still ${numbers.gap(m.run.gap)}: nothing is proven yet.`;
     const steps = `${m.steps} ${m.state.method === "newton" ? "Newton" : "gradient"} step${m.steps === 1 ? "" : "s"}`;
     const rescued = hull.position === "outside" ? `b is ${num(hull.radius)} outside the hull, but within R = ${R}: ` : "";

@@ -4,7 +4,9 @@
 const frame = (() => {
 
   class Panel {
-    constructor(id, draw) {
+    // `flat` says when the picture is a map, whose unit is the same in both directions
+    constructor(id, draw, flat = () => false) {
+      this.flat = flat;
       this.section = document.getElementById(`panel-${id}`);
       this.id = id;
       this.canvas = new svg.Canvas(this.section.querySelector("svg"));
@@ -14,8 +16,8 @@ const frame = (() => {
 
     render(m, now) {
       const width = Math.max(260, this.section.querySelector(".plot").clientWidth);
-      // the plane of the samples has the same unit in both directions
-      const height = Math.round(Math.min(470, Math.max(250, (4.4 / 6.4) * (width - 36) + 30)));
+      const level = (4.4 / 6.4) * (width - 36) + 30;
+      const height = Math.round(this.flat(m) ? level : Math.max(258, level));
       this.canvas.begin(width, height);
       const { legend = [], caption = "", label = "" } = this.draw(this.canvas, m, now) ?? {};
       this.canvas.end();
@@ -38,6 +40,7 @@ const frame = (() => {
     dots: '<path d="M1 8H25" stroke-dasharray="1.5 4" stroke-linecap="round"/>',
     arrow: '<path d="M2 8H22M17 4l6 4-6 4"/>',
     bar: '<rect x="8" y="1" width="10" height="14"/>',
+    dot: '<circle cx="13" cy="8" r="3"/>',
     area: '<rect x="2" y="2" width="22" height="12" stroke="none"/>',
     tick: '<path d="M5 8H21"/>',
   };
@@ -47,7 +50,7 @@ const frame = (() => {
     return `<svg class="key ${style}" viewBox="0 0 26 16" width="26" height="16" aria-hidden="true">${body}</svg>`;
   }
 
-  function axes(c, { x, y, xLabel = "", yLabel = "", left = 46, right = 12, top = 12, bottom = 36, xTicks, yTicks, name = "", area }) {
+  function axes(c, { x, y, xLabel = "", yLabel = "", left = 46, right = 12, top = yLabel ? 24 : 8, bottom = 36, xTicks, yTicks, name = "", area }) {
     const box = area ?? { left, top, right: c.width - right, bottom: c.height - bottom };
     const sx = svg.scale(x, [box.left, box.right]);
     const sy = svg.scale(y, [box.bottom, box.top]);
@@ -66,7 +69,7 @@ const frame = (() => {
     });
     c.put(grid, "frame", "rect", { class: "frame", x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
     if (xLabel) c.put(grid, "xl", "text", { class: "axis", x: box.right, y: box.bottom + 31, "text-anchor": "end" }, xLabel);
-    if (yLabel) c.put(grid, "yl", "text", { class: "axis halo", x: box.left + 6, y: box.top + 15, "text-anchor": "start" }, yLabel);
+    if (yLabel) c.put(grid, "yl", "text", { class: "axis", x: box.left, y: box.top - 7, "text-anchor": "start" }, yLabel);
     return { sx, sy, box };
   }
 

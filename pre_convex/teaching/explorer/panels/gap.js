@@ -35,12 +35,12 @@ const gapPanel = (() => {
     const { path } = m.run;
     const runs = m.run.status === "infeasible";
     const last = Math.max(m.steps, 1);
-    const [left, right, split] = [46, c.width - 14, Math.round(0.44 * c.height)];
+    const [left, right, split] = [46, c.width - 14, Math.round(0.47 * c.height)];
     const steps = svg.ticks(0, last, Math.min(last, 8));
     const whole = { values: steps.values.filter((v) => Number.isInteger(v)), step: 1 };
     const empty = { values: whole.values, labels: whole.values.map(() => "") };
     const x = [-0.3, last + 0.3];
-    const sx = values(c, m, now, { left, right, top: 10, bottom: split - 8 }, { x, xTicks: empty });
+    const sx = values(c, m, now, { left, right, top: 22, bottom: split - 12 }, { x, xTicks: empty });
     const gaps = path.map((point) => point.proof.gap);
     const log = (g) => Math.log10(Math.max(g, 10 ** FLOOR));
     const finite = gaps.filter(Number.isFinite).map(log);
@@ -52,7 +52,7 @@ const gapPanel = (() => {
     const { sy, box } = frame.axes(c, {
       x,
       y: [bottom, top],
-      area: { left, right, top: split + 6, bottom: c.height - 36 },
+      area: { left, right, top: split + 10, bottom: c.height - 36 },
       name: "g",
       xTicks: { values: whole.values, step: 1 },
       yTicks: { values: powers, labels: powers.map((e) => `10${numbers.power(e)}`) },

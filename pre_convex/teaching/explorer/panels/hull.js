@@ -11,11 +11,8 @@ const hullPanel = (() => {
     const F = m.F.map((f) => f[0]);
     const [low, high] = [Math.min(...F), Math.max(...F)];
     const D = reach;
-    const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-D, D], xLabel: "F′μ", yLabel: "δ", bottom: 58 });
-    const floor = box.bottom + 24;
-    c.group("grid");
-    // the axis labels make room for the number line
-    frame.clip(c, "back", { ...box, bottom: floor + 10 }, "hull");
+    const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-D, D], xLabel: "F′μ", yLabel: "δ" });
+    frame.clip(c, "back", box, "hull");
     frame.clip(c, "curve", box, "hull-curve");
     c.put("back", "hull", "rect", { class: "hull", x: sx(low), y: box.top, width: Math.max(sx(high) - sx(low), 1), height: box.bottom - box.top });
     const b = m.b[0];
@@ -74,7 +71,7 @@ const hullPanel = (() => {
 
   function inPlane(c, m, now) {
     const s = m.state;
-    const { sx, sy, box } = frame.axes(c, { ...ABOUT[s.space], left: 28, right: 8, top: 8, bottom: 22, yLabel: s.space === "curve" ? "x²" : "", xLabel: "" });
+    const { sx, sy, box } = frame.axes(c, { ...ABOUT[s.space], left: 28, right: 8, bottom: s.space === "curve" ? 36 : 22, yLabel: s.space === "curve" ? "x²" : "", xLabel: s.space === "curve" ? "x" : "" });
     for (const group of ["back", "curve", "points"]) frame.clip(c, group, box, "hull-plane");
     if (s.space === "curve") {
       const curve = Array.from({ length: 61 }, (_, i) => [-3.2 + (6.4 * i) / 60]).map(([x]) => [sx(x), sy(x * x)]);
@@ -90,7 +87,7 @@ const hullPanel = (() => {
     c.put("curve", "path", "path", { class: "moment-line", d: svg.path([...past, mean].map((z) => [sx(z[0]), sy(z[1])])) });
     past.forEach((z, i) => c.put("curve", `it${i}`, "circle", { class: "iterate", cx: sx(z[0]), cy: sy(z[1]), r: 2.5 }));
     m.F.forEach((f, j) => c.put("points", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(f[0]), sy(f[1]), 4.5) }));
-    c.put("marks", "at", "path", { class: "mark of-moment", d: shape.square(sx(mean[0]), sy(mean[1]), 6.5) });
+    c.put("marks", "at", "path", { class: "ring of-moment", d: shape.square(sx(mean[0]), sy(mean[1]), 9) });
     const at = [Math.max(box.left, Math.min(box.right, sx(m.b[0]))), Math.max(box.top, Math.min(box.bottom, sy(m.b[1])))];
     c.put("marks", "b", "path", { class: "mark of-b", d: shape.diamond(at[0], at[1], 5.5) });
     c.put("marks", "bt", "text", { class: "name of-b halo", x: at[0] > box.right - 26 ? at[0] - 18 : at[0] + 10, y: Math.max(at[1] - 7, box.top + 12) }, "b");
@@ -115,7 +112,7 @@ const hullPanel = (() => {
     const legend = [
       [["area", "hull"], "hull of the q features"],
       [["diamond", "mark of-b"], "target b"],
-      [["square", "mark of-moment"], m.k === 1 ? "F′μ(δ), the mean that δ gives" : "F′μ and its path"],
+      [["square", m.k === 1 ? "mark of-moment" : "ring of-moment"], m.k === 1 ? "F′μ(δ), the mean that δ gives" : "F′μ and its path"],
     ];
     if (m.problem.R > 0) legend.push([["area", "ball"], `ball of radius R, norm ${norms.names[m.problem.norm]}`]);
     if (hull.position === "outside") legend.push([["dash", "separator"], "separates b from the hull"]);
@@ -128,5 +125,5 @@ const hullPanel = (() => {
     return { legend, caption, label: `Hull of the q features. The target is ${hull.position === "outside" ? `${num(hull.radius)} outside` : hull.position === "boundary" ? "on the boundary" : "inside"}` };
   }
 
-  return new frame.Panel("hull", draw);
+  return new frame.Panel("hull", draw, (m) => m.state.space === "plane");
 })();

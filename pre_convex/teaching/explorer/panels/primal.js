@@ -12,7 +12,7 @@ const primalPanel = (() => {
     const value = (delta) => tilt.value(m.problem, [delta]);
     const deltas = Array.from({ length: 181 }, (_, i) => -D + (2 * D * i) / 180);
     const heights = deltas.map(value);
-    const low = runs ? Math.min(...heights) : m.run.value;
+    const low = runs ? Math.min(...heights) : m.best.value;
     const h = Math.max(-low, 0.2);
     const { sx, sy, box } = frame.axes(c, { x: [-D, D], y: [low - 0.4 * h, 0.7 * h], xLabel: "δ", yLabel: "ℓ(δ)" });
     frame.clip(c, "curve", box, "primal");
@@ -29,7 +29,7 @@ const primalPanel = (() => {
       const seen = Math.max(dual, low - 0.4 * h);
       c.put("curve", "dual", "line", { class: "dual-line", x1: box.left, x2: box.right, y1: sy(seen), y2: sy(seen) });
       c.put("curve", "gap", "line", { class: "gap-line", x1: at[0], x2: at[0], y1: at[1], y2: sy(seen) });
-      if (m.run.status === "optimal") c.put("curve", "best", "path", { class: "best", d: shape.star(sx(m.run.delta[0]), sy(m.run.value), 8) });
+      if (m.best.status === "optimal") c.put("curve", "best", "path", { class: "best", d: shape.star(sx(m.best.delta[0]), sy(m.best.value), 12) });
       const left = at[0] > (box.left + box.right) / 2;
       if (sy(seen) - at[1] > 16) {
         c.put("text", "gap", "text", { class: "name of-gap halo", x: at[0] + (left ? -9 : 9), y: (at[1] + sy(seen)) / 2 + 4, "text-anchor": left ? "end" : "start" }, `gap ${numbers.gap(now.proof.gap)}`);
@@ -41,7 +41,7 @@ const primalPanel = (() => {
       c.put("text", "away", "text", { class: "name of-delta halo", x: edge - side * 22, y: y + 4, "text-anchor": side > 0 ? "end" : "start" }, "ℓ → −∞");
       c.put("text", "arrow", "path", { class: "away", d: `M${edge - side * 16} ${y}H${edge}${frame.arrowHead(edge, y, side, 0)}` });
     }
-    c.put("marks", "now", "path", { class: "mark of-delta", d: shape.circle(at[0], Math.min(at[1], box.bottom), 6) });
+    c.put("marks", "now", "path", { class: "mark of-delta", d: shape.circle(at[0], Math.min(at[1], box.bottom), 5.5) });
   }
 
   // the grid of values and its level lines change with the problem, not with the iterate
@@ -54,7 +54,7 @@ const primalPanel = (() => {
     const values = dy.map((v) => dx.map((u) => tilt.value(m.problem, [u, v])));
     const flat = values.flat();
     const high = Math.max(...flat);
-    const low = bottom ? m.run.value : Math.min(...flat);
+    const low = bottom ? m.best.value : Math.min(...flat);
     const levels = Array.from({ length: 12 }, (_, i) => (bottom ? low + (high - low) * ((i + 0.5) / 12) ** 2.4 : low + ((high - low) * (i + 0.5)) / 12));
     const found = { levels, lines: contours.lines(values, dx.map(sx), dy.map(sy), levels) };
     cache = { problem: m.problem, key, found };
@@ -62,7 +62,7 @@ const primalPanel = (() => {
   }
 
   function inPlane(c, m, now) {
-    const margins = { left: 46, right: 12, top: 12, bottom: 36 };
+    const margins = { left: 46, right: 12, top: 24, bottom: 36 };
     const [w, h] = [c.width - margins.left - margins.right, c.height - margins.top - margins.bottom];
     const [Dx, Dy] = views.plane(m, w, h);
     const { sx, sy, box } = frame.axes(c, { x: [-Dx, Dx], y: [-Dy, Dy], xLabel: m.state.space === "curve" ? "δ₁ (of x)" : "δ₁", yLabel: m.state.space === "curve" ? "δ₂ (of x²)" : "δ₂", ...margins });
@@ -75,7 +75,7 @@ const primalPanel = (() => {
     if (runs || m.run.status === "boundary") {
       const v = linear.scale(m.run.hull.direction, (3 * Math.hypot(Dx, Dy)) / Math.hypot(...m.run.hull.direction));
       c.put("curve", "v", "line", { class: "separator", x1: sx(0), y1: sy(0), x2: sx(v[0]), y2: sy(v[1]) });
-    } else c.put("curve", "best", "path", { class: "best", d: shape.star(sx(m.run.delta[0]), sy(m.run.delta[1]), 9) });
+    } else c.put("curve", "best", "path", { class: "best", d: shape.star(sx(m.best.delta[0]), sy(m.best.delta[1]), 12) });
     const past = m.run.path.filter((_, i) => i <= now.time);
     const trail = [...past.map((point) => point.delta), now.delta].map((d) => [sx(d[0]), sy(d[1])]);
     c.put("curve", "trail", "path", { class: "trail", d: svg.path(trail) });
@@ -84,7 +84,7 @@ const primalPanel = (() => {
     if (Math.hypot(x - sx(0), y - sy(0)) > 12) {
       c.put("curve", "arrow", "path", { class: "arrow", d: `M${sx(0)} ${sy(0)}L${x} ${y}` });
     }
-    c.put("marks", "now", "path", { class: "mark of-delta", d: shape.circle(x, y, 6) });
+    c.put("marks", "now", "path", { class: "mark of-delta", d: shape.circle(x, y, 5.5) });
   }
 
   function draw(c, m, now) {
@@ -92,7 +92,7 @@ const primalPanel = (() => {
     if (m.k === 1) onLine(c, m, now);
     else inPlane(c, m, now);
     const runs = m.run.status === "infeasible";
-    const legend = [[["circle", "mark of-delta"], "current δ"], [["circle", "iterate of-delta small"], "iterates"]];
+    const legend = [[["circle", "mark of-delta"], "current δ"], [["dot", "iterate of-delta"], "iterates"]];
     if (!runs && m.run.status !== "boundary") legend.push([["star", "best"], "optimum"]);
     if (m.k === 1) {
       if (!runs) legend.push([["dash", "dual-line"], "dual value, a lower bound"], [["line", "gap-line"], "gap"]);

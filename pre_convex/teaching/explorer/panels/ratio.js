@@ -4,21 +4,40 @@
 const ratioPanel = (() => {
   const shape = svg.shapes;
 
+  function onPlainScale(c, top) {
+    const { sx, sy, box } = frame.axes(c, { x: [-3.1, 3.1], y: [0, top], xLabel: "x", yLabel: "r(x)" });
+    return { sx, box, height: (r) => sy(Math.min(r, 10 * top)) };
+  }
+
+  // powers of ten, where the ratio is too steep to be seen otherwise
+  function onLogScale(c, s, end, at) {
+    const logs = s.q.map((x) => Math.log10(at(x[0], end))).filter(Number.isFinite);
+    const [low, high] = [Math.floor(Math.min(...logs, 0)) - 1, Math.ceil(Math.max(...logs, 0)) + 1];
+    const each = Math.max(1, Math.ceil((high - low) / 5));
+    const powers = [];
+    for (let e = Math.ceil(low / each) * each; e <= high; e += each) powers.push(e);
+    const yTicks = { values: powers, labels: powers.map((e) => `10${numbers.power(e)}`) };
+    const { sx, sy, box } = frame.axes(c, { x: [-3.1, 3.1], y: [low, high], xLabel: "x", yLabel: "r(x), log scale", yTicks });
+    return { sx, box, height: (r) => sy(Math.max(Math.log10(Math.max(r, 1e-300)), low - 50)) };
+  }
+
   function onLine(c, m, now) {
     const s = m.state;
     const at = (x, point) => Math.exp(model.logRatio(m, point, [x]));
     const atPoints = s.q.map((x) => at(x[0], now));
-    const end = m.run.status === "infeasible" ? now : m.run.path.at(-1);
+    const end = m.run.status === "infeasible" ? now : m.best.path.at(-1);
     const most = Math.max(...s.q.map((x) => at(x[0], end)), 1.2);
-    const top = svg.roundUp(1.15 * Math.min(most, 60));
-    const { sx, sy, box } = frame.axes(c, { x: [-3.1, 3.1], y: [0, top], xLabel: "x", yLabel: "r(x)" });
+    const { sx, box, height } = most > 60 ? onLogScale(c, s, end, at) : onPlainScale(c, svg.roundUp(1.15 * most));
     frame.clip(c, "curve", box, "ratio");
     const xs = Array.from({ length: 141 }, (_, i) => -3.1 + (6.2 * i) / 140);
-    const line = (point) => svg.path(xs.map((x) => [sx(x), sy(Math.min(at(x, point), 10 * top))]));
-    c.put("curve", "one", "line", { class: "zero", x1: box.left, x2: box.right, y1: sy(1), y2: sy(1) });
-    if (m.run.status === "optimal") c.put("curve", "best", "path", { class: "ratio-best", d: line(m.run.path.at(-1)) });
+    const line = (point) => svg.path(xs.map((x) => [sx(x), height(at(x, point))]));
+    c.put("curve", "one", "line", { class: "zero", x1: box.left, x2: box.right, y1: height(1), y2: height(1) });
+    if (m.best.status === "optimal") c.put("curve", "best", "path", { class: "ratio-best", d: line(m.best.path.at(-1)) });
     c.put("curve", "ratio", "path", { class: "ratio-line", d: line(now) });
-    s.q.forEach((x, j) => c.put("curve", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), sy(Math.min(atPoints[j], 10 * top)), 4.5) }));
+    s.q.forEach((x, j) => {
+      const y = height(atPoints[j]);
+      if (y > box.top - 5 && y < box.bottom + 5) c.put("marks", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), y, 4.5) });
+    });
     return [[["line", "ratio-line"], "r(x) of the current δ"], [["circle", "mark of-q"], "μ / e<sup>a</sup> at the q points"]];
   }
 
@@ -93,5 +112,5 @@ const ratioPanel = (() => {
     return { legend, caption, label: "The ratio r(x) of the current δ" };
   }
 
-  return new frame.Panel("ratio", draw);
+  return new frame.Panel("ratio", draw, (m) => m.state.space === "plane");
 })();

@@ -12,13 +12,19 @@ const samplesPanel = (() => {
 
   const where = (m, x) => (m.state.space === "plane" ? `x = ${num(x[0], 2)}, y = ${num(x[1], 2)}` : `x = ${num(x[0], 2)}`);
 
+  // y with its index, which has no letter of its own for q
+  function observed(c, side, x, y) {
+    c.put("observed", `${side}t`, "text", { class: `name of-${side} halo`, x, y }, "y");
+    c.put("observed", `${side}i`, "text", { class: `name index of-${side} halo`, x: x + 7.5, y: y + 4 }, side);
+  }
+
   function onLine(c, m, now) {
     const s = m.state;
     const pad = 18;
     const sx = svg.scale([-3.1, 3.1], [pad, c.width - pad]);
-    const lane = (c.height - 62) / 2;
-    const base = { p: 10 + lane, q: 10 + 2 * lane + 28 };
-    const tall = lane - 22;
+    const lane = (c.height - 84) / 2;
+    const base = { p: 8 + lane, q: c.height - 42 };
+    const tall = lane - 24;
     const most = Math.max(...m.w, ...m.base, ...now.mu, 0.3);
     const height = (w) => (w / most) * tall;
     for (let v = -3; v <= 3; v++) {
@@ -56,15 +62,15 @@ const samplesPanel = (() => {
     c.put("means", "bt", "text", { class: "name of-b halo", x: means.b + 11, y: base.p + 22 }, "b");
     c.put("means", "m", "path", { class: "mark of-moment", d: shape.square(means.mean, base.q + 15, 5) });
     c.put("means", "mt", "text", { class: "name of-moment halo", x: means.mean + 10, y: base.q + 20 }, "F′μ");
-    c.put("means", "pl", "text", { class: "lane halo", x: pad, y: 20 }, s.hand ? "p sample: target set by hand" : "p sample, weights w");
-    c.put("means", "ql", "text", { class: "lane halo", x: pad, y: base.p + 44 }, "q sample, weights μ");
+    c.put("means", "pl", "text", { class: "lane halo", x: pad, y: 15 }, s.hand ? "p sample: target set by hand" : "p sample, weights w");
+    c.put("means", "ql", "text", { class: "lane halo", x: pad, y: base.p + 40 }, "q sample, weights μ");
     for (const side of ["p", "q"]) {
       const [y, t] = side === "p" ? [s.yp, s.tp] : [s.yq, s.tq];
       if (t === 0 || (side === "p" && s.hand)) continue;
       const top = base[side] - tall;
       c.put("observed", side, "line", { class: `observation of-${side}`, x1: sx(y[0]), x2: sx(y[0]), y1: top, y2: base[side] });
       c.put("observed", `${side}x`, "path", { class: `cross of-${side}`, d: shape.cross(sx(y[0]), top, 4.5) });
-      c.put("observed", `${side}t`, "text", { class: `name of-${side} halo`, x: sx(y[0]) + 9, y: top + 4 }, side === "p" ? "yₚ" : "y_q");
+      observed(c, side, sx(y[0]) + 9, top + 4);
       frame.handle(c, `y${side}`, 0, sx(y[0]), top, { label: `observation y ${side}`, now: y[0], text: where(m, y) });
     }
     const put = (kind, list, y) =>
@@ -102,13 +108,13 @@ const samplesPanel = (() => {
     }
     const mean = linear.add(now.mean, m.b);
     c.put("means", "drop", "line", { class: "drop", x1: sx(m.b[0]), x2: sx(mean[0]), y1: sy(m.b[1]), y2: sy(mean[1]) });
-    c.put("means", "m", "path", { class: "mark of-moment", d: shape.square(sx(mean[0]), sy(mean[1]), 6) });
+    c.put("means", "m", "path", { class: "ring of-moment", d: shape.square(sx(mean[0]), sy(mean[1]), 9) });
     c.put("means", "b", "path", { class: "mark of-b", d: shape.diamond(sx(m.b[0]), sy(m.b[1]), 5.5) });
     for (const side of ["p", "q"]) {
       const [y, t] = side === "p" ? [s.yp, s.tp] : [s.yq, s.tq];
       if (t === 0 || (side === "p" && s.hand)) continue;
       c.put("observed", `${side}x`, "path", { class: `cross of-${side}`, d: shape.cross(sx(y[0]), sy(y[1]), 5) });
-      c.put("observed", `${side}t`, "text", { class: `name of-${side} halo`, x: sx(y[0]) + 9, y: sy(y[1]) - 6 }, side === "p" ? "yₚ" : "y_q");
+      observed(c, side, sx(y[0]) + 9, sy(y[1]) - 6);
       frame.handle(c, `y${side}`, 0, sx(y[0]), sy(y[1]), { label: `observation y ${side}`, now: y[0], text: where(m, y) });
     }
     const put = (kind) =>
@@ -137,5 +143,5 @@ const samplesPanel = (() => {
     return { legend, label: `Both samples: ${m.state.q.length} q points and ${m.state.p.length} p points, to be moved` };
   }
 
-  return new frame.Panel("samples", draw);
+  return new frame.Panel("samples", draw, (m) => m.state.space === "plane");
 })();

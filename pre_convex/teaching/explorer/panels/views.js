@@ -2,15 +2,17 @@
 // How far the panels look: as far as the whole run goes, in round numbers, so that nothing moves while it is played.
 
 const views = (() => {
+  const ends = (m) => (m.best.status === "optimal" ? [m.best] : []);
+
   // half the width of the δ axis on the line
   function line(m) {
-    const far = Math.max(...m.run.path.map((point) => Math.abs(point.delta[0])), 0.75);
+    const far = Math.max(...[...m.run.path, ...ends(m)].map((point) => Math.abs(point.delta[0])), 0.75);
     return svg.roundUp(1.2 * far);
   }
 
   // half widths of the δ plane, with the same unit in both directions
   function plane(m, width, height) {
-    const far = (i) => Math.max(...m.run.path.map((point) => Math.abs(point.delta[i])));
+    const far = (i) => Math.max(...[...m.run.path, ...ends(m)].map((point) => Math.abs(point.delta[i])));
     const tall = svg.roundUp(1.25 * Math.max(far(1), (far(0) * height) / width, 0.6));
     return [(tall * width) / height, tall];
   }

@@ -1,0 +1,119 @@
+"""The explorer's JavaScript gives the package's numbers, in a real browser."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from explorer.make_vectors import make
+
+VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))
+
+SOLVE = """vectors => vectors.map(v => {
+    const problem = tilt.problem(v.features, v.target, v.log_base, v.radius, v.norm);
+    const run = solver.solve(problem);
+    const slow = solver.solve(problem, "gradient");
+    const proofs = v.certificates.map(c => {
+        const now = tilt.at(problem, c.delta);
+        const own = certificate.certify(problem, now, run.hull);
+        const lift = certificate.certify(problem, now, run.hull, true);
+        const finite = x => Number.isFinite(x) ? x : null;
+        return {value: now.value, lift: finite(lift.gap), gap: finite(own.gap), mu: own.mu, dual: own.dual};
+    });
+    const hull = {position: run.hull.position, radius: run.hull.radius, lower: run.hull.lower, direction: run.hull.direction};
+    return {status: run.status, delta: run.delta, value: run.value, gap: Number.isFinite(run.gap) ? run.gap : null,
+            mu: run.mu, hull, proofs, values: run.path.map(x => x.value), slow: slow.path.map(x => x.value),
+            duals: run.path.map(x => Number.isFinite(x.proof.dual) ? x.proof.dual : null)};
+})"""
+
+
+@pytest.fixture(scope="module")
+def answers(browser, address):
+    page = browser.new_page()
+    page.goto(address)
+    found = page.evaluate(SOLVE, VECTORS)
+    page.close()
+    return dict(zip([v["name"] for v in VECTORS], found, strict=True))
+
+
+def test_the_vectors_are_what_the_package_says():
+    made = make()
+    assert [v["name"] for v in made] == [v["name"] for v in VECTORS]
+    for new, old in zip(made, VECTORS, strict=True):
+        assert (new["status"], new["position"], new["norm"]) == (old["status"], old["position"], old["norm"])
+        for key in ("delta", "value", "mu", "minimal_radius", "features", "target", "log_base", "radius"):
+            if old[key] is None:
+                assert new[key] is None
+            else:
+                np.testing.assert_allclose(new[key], old[key], rtol=1e-9, atol=1e-9, err_msg=f"{old['name']}: {key}")
+        for ours, stored in zip(new["certificates"], old["certificates"], strict=True):
+            assert (ours["gap"] is None) == (stored["gap"] is None)
+            np.testing.assert_allclose(ours["value"], stored["value"], rtol=1e-9, atol=1e-9)
+
+
+def test_the_vectors_cover_what_can_happen():
+    assert len(VECTORS) >= 40
+    assert {v["status"] for v in VECTORS} == {"optimal", "infeasible", "boundary"}
+    assert {v["norm"] for v in VECTORS} == {"2", "inf", "1"}
+    assert {len(v["target"]) for v in VECTORS} == {1, 2}
+    assert max(max(v["log_base"]) - min(v["log_base"]) for v in VECTORS) >= 100
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=[v["name"] for v in VECTORS])
+def test_the_browser_finds_the_same_answer(answers, vector):
+    found = answers[vector["name"]]
+    assert found["status"] == vector["status"]
+    assert found["hull"]["position"] == vector["position"]
+    np.testing.assert_allclose(found["hull"]["radius"], vector["minimal_radius"], rtol=1e-9, atol=1e-9)
+    if vector["status"] == "optimal":
+        np.testing.assert_allclose(found["delta"], vector["delta"], rtol=1e-8, atol=1e-8)
+        assert found["gap"] <= 1e-11 * (1 + abs(found["value"]))
+    if vector["status"] != "infeasible":
+        np.testing.assert_allclose(found["mu"], vector["mu"], rtol=0, atol=1e-8)
+        np.testing.assert_allclose(found["value"], vector["value"], rtol=1e-8, atol=1e-8)
+        bounds = [dual for dual in found["duals"] if dual is not None]
+        assert len(bounds) == len(found["values"])  # every step has its proof
+        assert max(bounds) <= found["value"] + 1e-9 * (1 + abs(found["value"]))
+    else:
+        assert found["hull"]["lower"] > vector["radius"]
+        assert found["gap"] is None
+        assert found["values"][-1] < found["values"][len(found["values"]) // 2] < 0  # it falls on
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=[v["name"] for v in VECTORS])
+def test_a_separating_direction_separates(answers, vector):
+    hull = answers[vector["name"]]["hull"]
+    if hull["position"] != "outside":
+        return
+    v, F, b = np.array(hull["direction"]), np.array(vector["features"]), np.array(vector["target"])
+    dual = {"2": 2, "inf": 1, "1": np.inf}[vector["norm"]]
+    assert np.linalg.norm(v, dual) == pytest.approx(1.0, rel=1e-12)
+    assert v @ b - (F @ v).max() == pytest.approx(hull["radius"], rel=1e-9)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=[v["name"] for v in VECTORS])
+def test_certificates_away_from_the_optimum_are_the_packages_or_tighter(answers, vector):
+    F, b = np.array(vector["features"]), np.array(vector["target"])
+    order = {"2": 2, "inf": np.inf, "1": 1}[vector["norm"]]
+    a = np.array(vector["log_base"])
+    a = a - np.logaddexp.reduce(a)
+    for ours, theirs in zip(answers[vector["name"]]["proofs"], vector["certificates"], strict=True):
+        assert ours["value"] == pytest.approx(theirs["value"], rel=1e-9, abs=1e-9)
+        assert (ours["lift"] is None) == (theirs["gap"] is None)
+        if theirs["gap"] is not None:
+            assert ours["lift"] == pytest.approx(theirs["gap"], rel=1e-8, abs=1e-10)
+            assert ours["gap"] <= ours["lift"] * (1 + 1e-12)
+        # the weights behind the gap are feasible, and their value is the bound
+        mu = np.array(ours["mu"])
+        assert mu.min() >= 0.0
+        assert mu.sum() == pytest.approx(1.0, abs=1e-12)
+        assert np.linalg.norm(b - mu @ F, order) <= vector["radius"] + 1e-12
+        carried = mu[mu > 0]
+        assert (carried * (a[mu > 0] - np.log(carried))).sum() >= ours["dual"] - 1e-9 * (1 + abs(ours["dual"]))
+        assert ours["dual"] <= vector["value"] + 1e-9 * (1 + abs(vector["value"]))
+
+
+def test_gradient_descent_never_rises(answers):
+    for found in answers.values():
+        values = np.array(found["slow"])
+        assert np.all(np.diff(values) <= 1e-12 * (1 + np.abs(values[1:])))
