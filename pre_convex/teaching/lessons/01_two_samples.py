@@ -56,7 +56,8 @@ def true_log_ratio(x):
 
 
 # the formula above against the two densities
-assert np.isclose(true_log_ratio(0.3), norm(1.0, np.sqrt(0.5)).logpdf(0.3) - norm(0.0, 1.0).logpdf(0.3))
+true_p, true_q = norm(1.0, np.sqrt(0.5)), norm(0.0, 1.0)
+assert np.isclose(true_log_ratio(0.3), true_p.logpdf(0.3) - true_q.logpdf(0.3))
 
 # %%
 # The obvious way, and why it fails
@@ -70,10 +71,10 @@ grid = np.linspace(-3.0, 4.2, 300)
 divided = np.log(density_p(grid)) - np.log(density_q(grid))
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.5), layout="constrained")
-for density, truth, colour, name in [
-    (density_p, norm(1.0, np.sqrt(0.5)), ORANGE, "p"),
-    (density_q, norm(0.0, 1.0), BLUE, "q"),
-]:
+for density, truth, colour, name in (
+    (density_p, true_p, ORANGE, "p"),
+    (density_q, true_q, BLUE, "q"),
+):
     left.plot(grid, density(grid), color=colour, label=f"estimate of {name}")
     left.plot(grid, truth.pdf(grid), color=colour, linestyle=":", label=f"{name}")
 left.set(xlabel="x", ylabel="density", title="Two good estimates …", ylim=(0, 0.78))
@@ -84,12 +85,12 @@ right.set(xlabel="x", ylabel="log-ratio", title="… make a bad ratio", ylim=(-1
 right.legend(fontsize=8, loc="upper left")
 plt.show()
 
-worst_density = np.abs(density_q(grid) - norm(0.0, 1.0).pdf(grid)).max()
-at_4 = np.argmin(np.abs(grid - 4.0))
+worst_density = np.abs(density_q(grid) - true_q.pdf(grid)).max()
+at_4 = np.log(density_p(4.0) / density_q(4.0))[0]
 print(f"largest error of the density q: {worst_density:.3f}")
-print(f"at x = 4, ratio {np.exp(true_log_ratio(4.0)):.2f}, divided estimates {np.exp(divided[at_4]):.2f}")
+print(f"at x = 4, ratio {np.exp(true_log_ratio(4.0)):.2f}, divided estimates {np.exp(at_4):.2f}")
 assert worst_density < 0.06
-assert abs(divided[at_4] - true_log_ratio(4.0)) > 2.0
+assert abs(at_4 - true_log_ratio(4.0)) > 2.0
 
 # %%
 # Both densities look right: an error of a few hundredths is nothing to the eye. But the ratio divides by :math:`q(x)`,
@@ -174,8 +175,9 @@ for step in range(20):
     mu = np.exp(z - log_z)
     gradient = mu @ F - b
     hessian = (F - mu @ F).T @ (mu[:, None] * (F - mu @ F))
-    print(f"step {step}: loss {log_z - b @ delta:9.6f}   largest entry of the gradient {np.abs(gradient).max():7.0e}")
-    if np.abs(gradient).max() < 1e-10:
+    slope = np.abs(gradient).max()
+    print(f"step {step}: loss {log_z - b @ delta:9.6f}   largest slope {slope:7.0e}")
+    if slope < 1e-10:
         break
     delta = delta - np.linalg.solve(hessian, gradient)
 
@@ -215,19 +217,18 @@ assert abs(mu.sum() - 1.0) < 1e-12
 
 # %%
 bins = np.linspace(-3.3, 3.6, 24)
-fig, (top, bottom) = plt.subplots(2, 1, figsize=(7.0, 4.8), sharex=True, layout="constrained")
-top.hist(x_q, bins, density=True, color=BLUE, alpha=0.35, label="q sample, every point counts the same")
-top.hist(
-    x_q, bins, weights=mu, density=True, histtype="step", color=BLUE, linewidth=1.8, label="q sample, weighted by μ"
-)
-top.hist(x_p, bins, density=True, histtype="step", color=ORANGE, linewidth=1.8, label="p sample")
+fig, (top, bottom) = plt.subplots(2, 1, figsize=(7, 4.8), sharex=True, layout="constrained")
+step = {"density": True, "histtype": "step", "linewidth": 1.8}
+top.hist(x_q, bins, density=True, color=BLUE, alpha=0.35, label="q sample")
+top.hist(x_q, bins, weights=mu, color=BLUE, label="q sample, weighted by μ", **step)
+top.hist(x_p, bins, color=ORANGE, label="p sample", **step)
 top.set(ylabel="density", title="Weights turn the q sample into one like p", ylim=(0, 0.98))
 top.legend(fontsize=8, loc="upper left")
 bottom.vlines(x_q, 0.0, n_q * mu, color=BLUE, linewidth=0.5, alpha=0.4)
 bottom.plot(x_q, n_q * mu, ".", color=BLUE, markersize=4, label="n μ")
-bottom.plot(bins, np.exp(true_log_ratio(bins)), color="black", linestyle=":", label="true ratio")
+bottom.plot(bins, np.exp(true_log_ratio(bins)), ":", color="black", label="true ratio")
 bottom.legend(fontsize=8, loc="upper left")
-bottom.set(xlabel="x", ylabel="n μ", title="The weight of each q point, in units of 1/n: the estimated ratio there")
+bottom.set(xlabel="x", ylabel="n μ", title="Weights of the q points, in units of 1/n")
 plt.show()
 
 # %%
@@ -256,7 +257,7 @@ assert fit.solution_.gap < 1e-12
 
 band = fit.log_ratio_interval(grid[:, None])
 fig, ax = plt.subplots(layout="constrained")
-ax.fill_between(grid, band.lower, band.upper, color=ORANGE, alpha=0.2, linewidth=0, label="95 % interval")
+ax.fill_between(grid, band.lower, band.upper, color=ORANGE, alpha=0.2, label="95 % interval")
 ax.plot(grid, fit.log_ratio(grid[:, None]), color=ORANGE, label="KLIEP")
 ax.plot(grid, divided, color=GREEN, linewidth=1, label="divided density estimates")
 ax.plot(grid, true_log_ratio(grid), color="black", linestyle=":", label="truth")
@@ -294,7 +295,8 @@ assert interval.lower[0] < 0.25 + 0.5 * np.log(2.0) < interval.upper[0]
 new = np.random.default_rng(8)
 print(" d   divided   KLIEP")
 for d in (1, 2, 4, 8):
-    train_p, train_q = new.normal(1.0, np.sqrt(0.5), size=(1000, d)), new.normal(0.0, 1.0, size=(1000, d))
+    train_p = new.normal(1.0, np.sqrt(0.5), size=(1000, d))
+    train_q = new.normal(0.0, 1.0, size=(1000, d))
     test = new.normal(1.0, np.sqrt(0.5), size=(2000, d))
     truth = true_log_ratio(test).sum(axis=1)
     kde = gaussian_kde(train_p.T).logpdf(test.T) - gaussian_kde(train_q.T).logpdf(test.T)
@@ -302,7 +304,7 @@ for d in (1, 2, 4, 8):
     try:
         kliep = pre.KLIEP("polynomial").fit(train_p, train_q).log_ratio(test)
     except pre.InfeasibleError:
-        print(f"{d:2d} {error_kde:9.2f}   no answer: the moments of p are out of the q sample's reach")
+        print(f"{d:2d} {error_kde:9.2f}   no answer: out of the q sample's reach")
         assert d == 8
     else:
         error_kliep = np.sqrt(np.mean((kliep - truth) ** 2))
@@ -333,7 +335,8 @@ for d in (1, 2, 4, 8):
 # subtracting the two log-densities says too. A large sample agrees:
 
 many = np.random.default_rng(3)
-large = pre.KLIEP("linear").fit(many.normal(1.0, 1.0, size=(100_000, 1)), many.normal(0.0, 1.0, size=(100_000, 1)))
+many_p, many_q = many.normal(1.0, 1.0, (100_000, 1)), many.normal(0.0, 1.0, (100_000, 1))
+large = pre.KLIEP("linear").fit(many_p, many_q)
 print(f"delta {large.delta_[0]:.3f}, divergence {large.divergence_:.3f}")
 assert abs(large.delta_[0] - 1.0) < 0.03
 assert abs(large.divergence_ - 0.5) < 0.02
@@ -353,7 +356,8 @@ assert abs(large.divergence_ - 0.5) < 0.02
 linear = pre.KLIEP("linear").fit(x_p[:, None], x_q[:, None])
 w = linear.mu_
 variance = w @ x_q**2 - (w @ x_q) ** 2
-print(f"mean {w @ x_q:.4f} (p {x_p.mean():.4f}), variance {variance:.3f} (p {x_p.var():.3f}, q {x_q.var():.3f})")
+print(f"mean     {w @ x_q:.4f}, p {x_p.mean():.4f}")
+print(f"variance {variance:.4f}, p {x_p.var():.4f}, q {x_q.var():.4f}")
 print(f"divergence {linear.divergence_:.4f}, with x² {fit.divergence_:.4f}")
 assert abs(w @ x_q - x_p.mean()) < 1e-5
 assert abs(variance - x_p.var()) > 0.2

@@ -120,16 +120,16 @@ def loss(delta):
 
 
 found = minimize(loss, np.zeros(2), method="BFGS", options={"gtol": 1e-6})
-print("posterior mean of p: prior sample", x_p.mean().round(3), " weighted", (w @ x_p).round(3), " exact 1.75")
+print(f"mean of the p sample {x_p.mean():.3f}, weighted {w @ x_p:.3f}, exact 1.75")
 print("delta by hand    ", found.x.round(3), " true [6, -1]")
 
 # %%
 # The package takes likelihoods as functions of the rows of a matrix, as arrays of logarithms, or as one of its classes;
 # ``pre.Gaussian(y, precision)`` is the reading of this example.
 
-fit = pre.PosteriorRatio("polynomial").fit(
-    x_p[:, None], x_q[:, None], pre.Gaussian([2.0], precision=3.0), pre.Gaussian([1.0], precision=1.0)
-)
+rows_p, rows_q = x_p[:, None], x_q[:, None]
+read_p, read_q = pre.Gaussian([2.0], precision=3.0), pre.Gaussian([1.0], precision=1.0)
+fit = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, read_p, read_q)
 print("delta by package ", fit.delta_.round(3))
 print(f"divergence {fit.divergence_:.3f}, exact {21 / 16 + 0.5 * np.log(2.0):.3f}")
 assert np.abs(found.x - fit.delta_).max() < 1e-3
@@ -143,19 +143,23 @@ assert abs(fit.divergence_ - 21 / 16 - 0.5 * np.log(2.0)) < 0.1
 grid = np.linspace(-3.0, 4.5, 300)
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained")
 bins = np.linspace(-3, 4.5, 46)
-left.hist(x_p, bins, density=True, histtype="step", color=ORANGE, alpha=0.5, label="p prior sample")
-left.hist(x_p, bins, weights=w, density=True, color=ORANGE, alpha=0.3, label="weighted by w")
-left.plot(grid, post_p.pdf(grid), color=ORANGE, label="posterior")
-left.hist(x_q, bins, density=True, histtype="step", color=BLUE, alpha=0.5, label="q prior sample")
-left.hist(x_q, bins, weights=base, density=True, color=BLUE, alpha=0.3, label="weighted by exp a")
-left.plot(grid, post_q.pdf(grid), color=BLUE, label="posterior")
+for name, sample, weights, by, posterior, colour in (
+    ("p", x_p, w, "w", post_p, ORANGE),
+    ("q", x_q, base, "exp a", post_q, BLUE),
+):
+    prior = {"density": True, "histtype": "step", "alpha": 0.5}
+    left.hist(sample, bins, color=colour, label=f"{name} prior sample", **prior)
+    shaded = {"weights": weights, "density": True, "alpha": 0.3}
+    left.hist(sample, bins, color=colour, label=f"weighted by {by}", **shaded)
+    left.plot(grid, posterior.pdf(grid), color=colour, label="posterior")
 left.set(xlabel="x", ylabel="density", title="Weights make posteriors", ylim=(0, 1.25))
 left.legend(fontsize=7, ncols=2, loc="upper center")
 grid = grid[(grid > -1.0) & (grid < 3.8)]  # where at least one posterior has mass
 band = fit.log_ratio_interval(grid[:, None])
-right.fill_between(grid, band.lower, band.upper, color=ORANGE, alpha=0.2, linewidth=0, label="95 % interval")
+exact = post_p.logpdf(grid) - post_q.logpdf(grid)
+right.fill_between(grid, band.lower, band.upper, color=ORANGE, alpha=0.2, label="95 % interval")
 right.plot(grid, fit.log_ratio(grid[:, None]), color=ORANGE, label="fitted")
-right.plot(grid, post_p.logpdf(grid) - post_q.logpdf(grid), color="black", linestyle=":", label="exact")
+right.plot(grid, exact, color="black", linestyle=":", label="exact")
 right.set(xlabel="x", ylabel="log posterior ratio", title="The ratio of the posteriors")
 right.legend(fontsize=8)
 plt.show()
@@ -167,14 +171,17 @@ plt.show()
 # A likelihood is often known up to a factor only. The factor cancels in :math:`w` and in :math:`a`: the same fit.
 
 shifted = pre.PosteriorRatio("polynomial").fit(
-    x_p[:, None], x_q[:, None], log_lik_p=log_l_p(x_p) + 1000.0, log_lik_q=log_l_q(x_q) - 1000.0
+    rows_p,
+    rows_q,
+    log_lik_p=log_l_p(x_p) + 1000.0,
+    log_lik_q=log_l_q(x_q) - 1000.0,
 )
 print("difference below 1e-6:", np.abs(shifted.delta_ - fit.delta_).max() < 1e-6)
 assert np.abs(shifted.delta_ - fit.delta_).max() < 1e-6
 
 # and constant likelihoods give KLIEP
-flat = pre.PosteriorRatio("polynomial").fit(x_p[:, None], x_q[:, None], np.zeros(4000), np.zeros(4000))
-kliep = pre.KLIEP("polynomial").fit(x_p[:, None], x_q[:, None])
+flat = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, np.zeros(4000), np.zeros(4000))
+kliep = pre.KLIEP("polynomial").fit(rows_p, rows_q)
 assert np.array_equal(flat.delta_, kliep.delta_)
 
 # %%
@@ -243,22 +250,28 @@ def ess(log_weights):
 
 
 def ess_formula(n, y, tau):
-    return n * np.sqrt(1 + 2 * tau) / (1 + tau) * np.exp(-((y - 1) ** 2) * (tau / (1 + tau) - tau / (1 + 2 * tau)))
+    exponent = -((y - 1) ** 2) * (tau / (1 + tau) - tau / (1 + 2 * tau))
+    return n * np.sqrt(1 + 2 * tau) / (1 + tau) * np.exp(exponent)
 
 
-print(f"3,000 readings: ESS {ess(log_w):.0f} of 4000, formula {ess_formula(4000, readings.mean(), 3000.0):.0f}")
-print(f"the example of this lesson: ESS {ess(log_l_p(x_p)):.0f}, formula {ess_formula(4000, 2.0, 3.0):.0f}")
+print("of 4,000 samples       ESS  formula")
+for name, logs, y, tau in (
+    ("one reading, τ = 3", log_l_p(x_p), 2.0, 3.0),
+    ("3,000 readings", log_w, readings.mean(), 3000.0),
+):
+    print(f"{name:20s} {ess(logs):5.0f} {ess_formula(4000, y, tau):8.0f}")
+    assert abs(ess(logs) / ess_formula(4000, y, tau) - 1.0) < 0.25
 assert abs(ess(log_l_p(x_p)) - fit.diagnostics().ess_p) < 1e-6 * 4000
 
 taus = np.geomspace(0.01, 1e6, 60)
 fig, ax = plt.subplots(layout="constrained")
-for y, colour in [(2.0, ORANGE), (4.0, BLUE)]:
-    ax.loglog(
-        taus, [ess(-0.5 * tau * (y - x_p) ** 2) for tau in taus], ".", color=colour, label=f"y = {y:g}, 4,000 samples"
-    )
-    ax.loglog(taus, ess_formula(4000, y, taus), color=colour, linewidth=1, label=f"y = {y:g}, formula")
+for y, colour in ((2.0, ORANGE), (4.0, BLUE)):
+    measured = [ess(-0.5 * tau * (y - x_p) ** 2) for tau in taus]
+    ax.loglog(taus, measured, ".", color=colour, label=f"y = {y:g}, 4,000 samples")
+    ax.loglog(taus, ess_formula(4000, y, taus), color=colour, label=f"y = {y:g}, formula")
 ax.axhline(1.0, color=GREY, linestyle=":")
-ax.set(xlabel="precision τ of the reading", ylabel="effective sample size", title="Sharp likelihoods leave few samples")
+ax.set(xlabel="precision τ of the reading", ylabel="effective sample size")
+ax.set_title("Sharp likelihoods leave few samples")
 ax.legend(fontsize=8)
 plt.show()
 
@@ -288,34 +301,32 @@ plt.show()
 # and the true log posterior ratio is the log prior ratio, up to a constant.
 
 sides = rng.choice([-2.0, 2.0], size=4000)
-two_p = sides + rng.normal(0.0, 0.7, size=4000)
-two_q = rng.normal(0.0, 2.0, size=4000)
+two_p = (sides + rng.normal(0.0, 0.7, size=4000))[:, None]
+two_q = rng.normal(0.0, 2.0, size=(4000, 1))
 reading = pre.Gaussian([2.0], precision=2.0)
-joint = pre.PosteriorRatio("polynomial").fit(two_p[:, None], two_q[:, None], reading, reading)
-plugin = pre.PluginRatio("polynomial").fit(two_p[:, None], two_q[:, None], reading, reading)
+joint = pre.PosteriorRatio("polynomial").fit(two_p, two_q, reading, reading)
+plugin = pre.PluginRatio("polynomial").fit(two_p, two_q, reading, reading)
 
 x = np.linspace(-0.5, 4.5, 200)
-prior_p = 0.5 * norm(-2.0, 0.7).pdf(x) + 0.5 * norm(2.0, 0.7).pdf(x)
-prior_q = norm(0.0, 2.0).pdf(x)
 likelihood = np.exp(-((x - 2.0) ** 2))
-exact = np.log(prior_p * likelihood / np.sum(prior_p * likelihood)) - np.log(
-    prior_q * likelihood / np.sum(prior_q * likelihood)
-)
-mass = prior_p * likelihood / np.sum(prior_p * likelihood)
-errors = {
-    name: np.sqrt(mass @ (est.log_ratio(x[:, None]) - exact) ** 2)
-    for name, est in (("joint", joint), ("plugin", plugin))
-}
-for name, error in errors.items():
-    print(f"{name:7s} root mean square error of log r under the posterior of p: {error:.3f}")
+mass = (0.5 * norm(-2.0, 0.7).pdf(x) + 0.5 * norm(2.0, 0.7).pdf(x)) * likelihood
+mass_q = norm(0.0, 2.0).pdf(x) * likelihood
+mass, mass_q = mass / mass.sum(), mass_q / mass_q.sum()  # the posteriors, on the grid
+exact = np.log(mass) - np.log(mass_q)
+errors = {}
+for name, other in (("joint", joint), ("plugin", plugin)):
+    errors[name] = np.sqrt(mass @ (other.log_ratio(x[:, None]) - exact) ** 2)
+    print(f"{name:7s} root mean square error of log r under the p posterior: {errors[name]:.3f}")
 assert errors["joint"] < 0.5 * errors["plugin"]
 
 fig, ax = plt.subplots(layout="constrained")
-ax.fill_between(x, 8 * mass / mass.max() - 8, -8, color=GREY, alpha=0.15, linewidth=0, label="posterior of p (scaled)")
+hump = 8 * mass / mass.max() - 8
+ax.fill_between(x, hump, -8, color=GREY, alpha=0.15, label="posterior of p (scaled)")
 ax.plot(x, joint.log_ratio(x[:, None]), color=ORANGE, label="joint fit")
 ax.plot(x, plugin.log_ratio(x[:, None]), color=GREEN, label="plugin")
 ax.plot(x, exact, color="black", linestyle=":", label="exact")
-ax.set(xlabel="x", ylabel="log posterior ratio", title="A wrong model, fitted where it matters", ylim=(-8, 3))
+ax.set(xlabel="x", ylabel="log posterior ratio", ylim=(-8, 3))
+ax.set_title("A wrong model, fitted where it matters")
 ax.legend(fontsize=8, loc="upper left", ncols=2)
 plt.show()
 
@@ -339,14 +350,9 @@ plt.show()
 # Then :math:`r = 1` everywhere: :math:`\delta^* = 0`, divergence 0. Two different priors and two different readings
 # tell the same. The fit agrees up to noise: the hypothesis :math:`\delta = 0` is not rejected at the 5 % level.
 
-same = pre.PosteriorRatio("polynomial").fit(
-    x_p[:, None], x_q[:, None], pre.Gaussian([0.0], precision=1.0), pre.Gaussian([1.0], precision=1.0)
-)
-print(
-    "delta",
-    same.delta_.round(3),
-    f" divergence {same.divergence_:.5f}  p-value of delta = 0: {same.wald_test().p_value:.2f}",
-)
+same = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, pre.Gaussian([0.0]), pre.Gaussian([1.0]))
+print("delta", same.delta_.round(3), f" divergence {same.divergence_:.5f}")
+print(f"p-value of delta = 0: {same.wald_test().p_value:.2f}")
 assert same.wald_test().p_value > 0.05
 assert same.divergence_ < 0.005
 
@@ -362,13 +368,13 @@ assert same.divergence_ < 0.005
 # :math:`-\tfrac72 x^2 + 13x + x^2 - x = 12x - \tfrac52x^2` plus a constant: :math:`\delta^* = (12, -\tfrac52)`. The
 # sharper likelihood leaves fewer effective samples.
 
-twice = pre.PosteriorRatio("polynomial").fit(
-    x_p[:, None], x_q[:, None], pre.Gaussian([[2.0], [2.0]], precision=3.0), pre.Gaussian([1.0], precision=1.0)
-)
+read_twice = pre.Gaussian([[2.0], [2.0]], precision=3.0)
+twice = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, read_twice, read_q)
 print("delta", twice.delta_.round(2), " true [12, -2.5]")
-print(f"ESS of p: {fit.diagnostics().ess_p:.0f} with one reading, {twice.diagnostics().ess_p:.0f} with two")
+once_ess, twice_ess = fit.diagnostics().ess_p, twice.diagnostics().ess_p
+print(f"ESS of p: {once_ess:.0f} with one reading, {twice_ess:.0f} with two")
 assert twice.in_region([12.0, -2.5])
-assert twice.diagnostics().ess_p < fit.diagnostics().ess_p
+assert twice_ess < once_ess
 
 # %%
 # **Exercise 3.** Let both samples come from the *same* standard normal prior. The reading of p is 1 with Laplace noise,
@@ -397,7 +403,8 @@ posterior /= posterior.sum()
 exact_3 = laplace(x[:, None])
 for name, other in (("joint", joint_3), ("plugin", plugin_3)):
     difference = other.log_ratio(x[:, None]) - exact_3
-    spread = np.sqrt(posterior @ (difference - posterior @ difference) ** 2)  # the constant is left out
+    difference = difference - posterior @ difference  # the constant is left out
+    spread = np.sqrt(posterior @ difference**2)
     print(f"{name:7s} error of log r, up to a constant: {spread:.3f}")
     errors[name] = spread
 assert errors["plugin"] < 0.2 * errors["joint"]

@@ -27,15 +27,16 @@ Symbols: points :math:`F_j`; base weights :math:`e^{a_j}`; target :math:`b`; par
 #
 # .. math::
 #
-#    Z(\delta) = \tfrac1{16}\left(e^{-2\delta}+4e^{-\delta}+6+4e^{\delta}+e^{2\delta}\right)
-#    = \left(\frac{e^{\delta/2}+e^{-\delta/2}}2\right)^4 = \cosh^4(\delta/2).
+#    Z(\delta) &= \tfrac1{16}\left(e^{-2\delta}+4e^{-\delta}+6+4e^{\delta}+e^{2\delta}\right) \\
+#    &= \left(\frac{e^{\delta/2}+e^{-\delta/2}}2\right)^4 = \cosh^4(\delta/2).
 #
 # The primal is :math:`\ell(\delta) = -\delta + 4\log\cosh(\delta/2)`. Its derivative is :math:`-1 + 2\tanh(\delta/2)`.
 # It is zero for :math:`\tanh(\delta/2)=\tfrac12`, that is
 #
 # .. math::
 #
-#    \delta^* = \log 3, \qquad \ell(\delta^*) = -\log 3 + 4\log\tfrac{2}{\sqrt3} = 4\log 2 - 3\log 3 \approx -0.5232 .
+#    \delta^* &= \log 3, \\
+#    \ell(\delta^*) &= -\log 3 + 4\log\tfrac{2}{\sqrt3} = 4\log 2 - 3\log 3 \approx -0.5232 .
 
 import cvxpy as cp
 import matplotlib.pyplot as plt
@@ -74,8 +75,8 @@ assert all(loss(delta_star) < loss(delta_star + h) for h in (-0.01, 0.01))
 #
 # .. math::
 #
-#    \min_{\delta,\,t}\ -b\,\delta + \log\sum_j e^{a_j+t_j} \qquad\text{subject to}\qquad t_j = F_j\,\delta
-#    \quad(j=1,\dots,5).
+#    \min_{\delta,\,t}\quad &-b\,\delta + \log\sum_j e^{a_j+t_j} \\
+#    \text{subject to}\quad &t_j = F_j\,\delta \quad(j=1,\dots,5).
 #
 # Step 2: the Lagrangian
 # ----------------------
@@ -141,22 +142,24 @@ def bracket(t, mu):
 
 
 negative = np.array([-0.1, 0.2, 0.3, 0.3, 0.3])  # sums to one, but has a negative entry
-print("one negative price: ", *[f"{bracket(np.array([-c, 0, 0, 0, 0]), negative):.1f}" for c in (0.0, 100.0, 10000.0)])
 heavy = np.array([0.3, 0.3, 0.2, 0.2, 0.2])  # sums to 1.2
-print("sum of prices 1.2:  ", *[f"{bracket(np.full(5, c), heavy):.1f}" for c in (0.0, 100.0, 10000.0)])
-assert bracket(np.array([-1e4, 0, 0, 0, 0]), negative) < -900.0
-assert np.isclose(bracket(np.full(5, 100.0), heavy), 100.0 * (1 - 1.2))
+first, ones = np.eye(5)[0], np.ones(5)
+for c in (0.0, 100.0, 10000.0):
+    low, lower = bracket(-c * first, negative), bracket(c * ones, heavy)
+    print(f"one negative price: {low:8.1f}     sum of prices 1.2: {lower:8.1f}")
+    assert low <= -0.1 * c + 1e-9
+    assert np.isclose(lower, c * (1 - 1.2))
 
 mu_try = np.array([0.1, 0.1, 0.2, 0.4, 0.2])
-found = minimize(bracket, np.zeros(5), args=(mu_try,), method="BFGS", options={"gtol": 1e-8})
+found = minimize(bracket, np.zeros(5), args=(mu_try,), options={"gtol": 1e-8})
 print(f"on the simplex: numerical minimum {found.fun:.6f}, formula D {dual(mu_try):.6f}")
-t_best = np.log(mu_try) - a
-h = 1e-6
-slopes = [(bracket(t_best + h * e, mu_try) - bracket(t_best - h * e, mu_try)) / (2 * h) for e in np.eye(5)]
-print("finite differences at t = log mu - a are below 1e-8:", np.abs(slopes).max() < 1e-8)
 assert abs(found.fun - dual(mu_try)) < 1e-8
-assert np.abs(slopes).max() < 1e-8
 assert np.isclose(dual(mu_try), -np.sum(mu_try * np.log(mu_try / base)))  # minus the divergence
+
+t_best, h = np.log(mu_try) - a, 1e-6
+slopes = [bracket(t_best + h * e, mu_try) - bracket(t_best - h * e, mu_try) for e in np.eye(5)]
+print("derivatives at t = log mu - a below 1e-8:", np.abs(slopes).max() / (2 * h) < 1e-8)
+assert np.abs(slopes).max() / (2 * h) < 1e-8
 
 # %%
 # In words: minus the entropy is the *conjugate* of log-sum-exp. A conjugate asks, for a slope :math:`\mu`, how far down
@@ -178,11 +181,11 @@ for m, colour in ((0.2, BLUE), (0.5, GREEN), (0.9, ORANGE)):
     left.plot(0.0, exact, "o", color=colour, markersize=5)
     right.plot(m, exact, "o", color=colour, markersize=5)
 right.plot(slope, height, color="black", zorder=0)
-left.set(xlabel="t", ylabel="φ", title="Lines that just touch, and where they cut t = 0", ylim=(-1.0, 3.0))
-left.title.set_fontsize(10)
+left.set(xlabel="t", ylabel="φ", ylim=(-1.0, 3.0))
+left.set_title("Lines that just touch, and where they cut t = 0", fontsize=10)
 left.legend(fontsize=8, loc="upper left")
-right.set(xlabel="slope μ", ylabel="height at t = 0", title="The heights are an entropy")
-right.title.set_fontsize(10)
+right.set(xlabel="slope μ", ylabel="height at t = 0")
+right.set_title("The heights are an entropy", fontsize=10)
 plt.show()
 
 # %%
@@ -194,8 +197,8 @@ plt.show()
 #
 # .. math::
 #
-#    \max_\mu\ \sum_j-\mu_j\log\mu_j+\mu_ja_j\qquad\text{subject to}\qquad
-#    \mu\ge0,\quad\sum_j\mu_j=1,\quad\sum_j\mu_jF_j=b .
+#    \max_\mu\quad &\sum_j-\mu_j\log\mu_j+\mu_ja_j \\
+#    \text{subject to}\quad &\mu\ge0,\quad\sum_j\mu_j=1,\quad\sum_j\mu_jF_j=b .
 #
 # On paper: the derivative in step 4 gives :math:`\mu_j\propto e^{a_j+\delta F_j}` at the optimum, the relation [LINK].
 # With :math:`e^{\delta}=3` the weights are :math:`(1,4,6,4,1)` times :math:`(1,3,9,27,81)`, up to a factor:
@@ -209,7 +212,8 @@ plt.show()
 # It is the value of the primal: no gap.
 
 mu_star = np.array([1, 12, 54, 108, 81]) / 256
-print(f"sum {mu_star.sum()}, mean {mu_star @ F}, dual value {dual(mu_star):.6f}, primal value {value_star:.6f}")
+print(f"sum {mu_star.sum()}, mean {mu_star @ F}")
+print(f"dual value {dual(mu_star):.6f}, primal value {value_star:.6f}")
 assert mu_star.sum() == 1.0
 assert mu_star @ F == 1.0
 assert np.isclose(dual(mu_star), value_star)
@@ -226,35 +230,44 @@ assert np.allclose(softmax(a + delta_star * F), mu_star)
 #
 # .. math::
 #
-#    \log\mu_j + 1 - a_j - \nu F_j + \text{const} = 0,\qquad\text{so}\qquad \mu_j\propto e^{a_j+\nu F_j}
-#    \quad\text{and}\quad\nu=\delta .
+#    \log\mu_j + 1 - a_j - \nu F_j + \text{const} = 0,
+#    \qquad\text{so}\qquad \mu_j\propto e^{a_j+\nu F_j} ,
 #
-# Written the other way round, :math:`F^\top\mu = b`, the price has the other sign. Signs of multipliers are
-# conventions; check them on an example like this one before relying on them. Solvers stop at a tolerance: here the
-# value is right to better than :math:`10^{-7}`. The price is less sure, since the value is flat near the optimum: an
-# error :math:`\varepsilon` in the value allows one of about :math:`\sqrt\varepsilon` in :math:`\delta`.
+# which is [LINK] with :math:`\nu=\delta`. Written the other way round, :math:`F^\top\mu = b`, the price has the other
+# sign. Signs of multipliers are conventions; check them on an example like this one before relying on them. Solvers
+# stop at a tolerance: here the value is right to better than :math:`10^{-7}`. The price is less sure, since the value
+# is flat near the optimum: an error :math:`\varepsilon` in the value allows one of about :math:`\sqrt\varepsilon` in
+# :math:`\delta`.
 
 mu = cp.Variable(5, name="mu")
 simplex = [mu >= 0, cp.sum(mu) == 1]
 for text, moment in (("b - F'mu == 0", b - F @ mu == 0), ("F'mu == b", F @ mu == b)):
     entropy = cp.Problem(cp.Maximize(cp.sum(cp.entr(mu)) + a @ mu), [*simplex, moment])
     entropy.solve(solver=cp.CLARABEL)
-    print(f"{text:14s} value {entropy.value:.6f}   dual_value {float(moment.dual_value): .3f}   (log 3 is 1.099)")
+    price = float(moment.dual_value)
+    print(f"{text:14s} value {entropy.value:.6f}   dual_value {price: .3f}   (log 3 is 1.099)")
     assert abs(entropy.value - value_star) < 1e-7
-    assert abs(abs(moment.dual_value) - np.log(3.0)) < 1e-3
-    assert (moment.dual_value > 0) == text.startswith("b")
+    assert abs(abs(price) - np.log(3.0)) < 1e-3
+    assert (price > 0) == text.startswith("b")
 print("256 mu =", (256 * mu.value).round(1))
 assert np.abs(mu.value - mu_star).max() < 1e-4
 
 # the primal with its equations gives the weights as prices
 t, delta = cp.Variable(5, name="t"), cp.Variable(name="delta")
 link = F * delta == t
-cp.Problem(cp.Minimize(-b * delta + cp.log_sum_exp(a + t)), [link]).solve(solver=cp.CLARABEL)
+primal = cp.Problem(cp.Minimize(-b * delta + cp.log_sum_exp(a + t)), [link])
+primal.solve(solver=cp.CLARABEL)
 print("256 x prices of F delta == t:", (256 * link.dual_value).round(1))
 assert np.abs(link.dual_value - mu_star).max() < 1e-4
 
 # the package builds the same programs
-problem = pre.RatioProblem(target=[b], features_q=F[:, None], log_base=a)
+
+
+def five_points(target, radius=0.0, log_base=a):
+    return pre.RatioProblem([target], F[:, None], log_base, radius=radius)
+
+
+problem = five_points(b)
 print(pre.dual_program(problem))
 solution = pre.solve(problem, "dual")
 assert abs(solution.delta[0] - np.log(3.0)) < 1e-7
@@ -271,8 +284,9 @@ def value(target):
 
 
 h = 1e-5
-print(f"change of the value per unit of b: {(value(1 + h) - value(1 - h)) / (2 * h):.6f}, -log 3 = {-np.log(3.0):.6f}")
-assert abs((value(1 + h) - value(1 - h)) / (2 * h) + np.log(3.0)) < 1e-8
+change = (value(1 + h) - value(1 - h)) / (2 * h)
+print(f"change of the value per unit of b: {change:.6f}, -log 3 = {-np.log(3.0):.6f}")
+assert abs(change + np.log(3.0)) < 1e-8
 
 targets = np.linspace(-1.999, 1.999, 200)
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.4), layout="constrained")
@@ -280,10 +294,12 @@ left.bar(F - 0.18, base, 0.36, color=SKY, label="base weights")
 left.bar(F + 0.18, mu_star, 0.36, color=ORANGE, label="μ*")
 left.axvline(0.0, color=SKY, linestyle=":")
 left.axvline(1.0, color=ORANGE, linestyle=":")
-left.set(xlabel="F (dotted: means)", ylabel="weight", title="Weights that reach b = 1", ylim=(0, 0.52))
+left.set(xlabel="F (dotted: means)", ylabel="weight", ylim=(0, 0.52))
+left.set_title("Weights that reach b = 1")
 left.legend(fontsize=8, loc="upper left")
 right.plot(targets, [value(v) for v in targets], color="black", label="V(b)")
-right.plot([0.3, 1.7], [value_star - delta_star * (v - 1.0) for v in (0.3, 1.7)], color=ORANGE, label="slope −log 3")
+near = np.array([0.3, 1.7])
+right.plot(near, value_star - delta_star * (near - 1.0), color=ORANGE, label="slope −log 3")
 right.plot(1.0, value_star, "o", color=ORANGE)
 right.set(xlabel="b", ylabel="value", title="δ is the price of the target")
 right.legend(fontsize=8, loc="lower center")
@@ -301,7 +317,7 @@ deltas = rng.normal(1.0, 1.5, size=300)
 
 
 def repaired(weights):
-    """Feasible weights: mixed with the outermost point on the side of b that lacks weight, until the mean is b."""
+    """Mix in the outermost point on the side that lacks weight, until the mean is b."""
     mean, end = weights @ F, 4 if weights @ F < b else 0
     share = (b - mean) / (F[end] - mean)
     return (1.0 - share) * weights + share * np.eye(5)[end]
@@ -311,7 +327,9 @@ feasible = np.array([repaired(rng.dirichlet(np.ones(5))) for _ in range(300)])
 assert np.abs(feasible @ F - 1.0).max() < 1e-12
 assert feasible.min() >= 0.0
 highest, lowest = max(dual(m) for m in feasible), min(loss(d) for d in deltas)
-print(f"highest of 300 lower bounds {highest:.4f} <= {value_star:.4f} <= {lowest:.4f} lowest of 300 upper bounds")
+print(f"highest of 300 lower bounds {highest:.4f}")
+print(f"common value                {value_star:.4f}")
+print(f"lowest of 300 upper bounds  {lowest:.4f}")
 assert highest <= value_star <= lowest
 
 # %%
@@ -365,8 +383,8 @@ for d in (2.0, 10.0, 20.0):
 assert np.isclose(dual(np.eye(5)[4]), -np.log(16.0))
 
 for target, status in ((2.0, pre.Status.BOUNDARY), (2.5, pre.Status.INFEASIBLE)):
-    answer = pre.solve(pre.RatioProblem(target=[target], features_q=F[:, None], log_base=a), check=False)
-    print(f"b = {target}: {answer.status}")
+    answer = pre.solve(five_points(target), check=False)
+    print(f"b = {target}: {answer.status.name}")
     assert answer.status is status
 
 axis = np.linspace(-1.5, 8.0, 200)
@@ -406,7 +424,7 @@ circle = np.column_stack([np.cos(angles), np.sin(angles)])
 for order, dual_order, by_hand in ((2, 2, 5.0), (np.inf, 1, 7.0), (1, np.inf, 4.0)):
     ball = circle / np.linalg.norm(circle, order, axis=1, keepdims=True)
     reached = (ball @ [3.0, -4.0]).max()
-    print(f"largest over the unit ball of norm {order}: {reached:.4f}; norm {dual_order} of (3, -4): {by_hand}")
+    print(f"unit ball of norm {order:3}: largest {reached:.4f} = norm {dual_order} of (3, -4)")
     assert abs(reached - by_hand) < 1e-5
     assert np.linalg.norm([3.0, -4.0], dual_order) == by_hand
 
@@ -428,7 +446,7 @@ for radius, on_paper in ((0.5, np.log(5 / 3)), (1.5, 0.0)):
     relaxed = pre.solve(problem.with_radius(radius), "dual")
     d, m = relaxed.delta[0], relaxed.mu
     r = b - m @ F
-    print(f"R = {radius}: delta {d:.6f} (paper {on_paper:.6f}), residual {r:.4f}, gap below 1e-9: {relaxed.gap < 1e-9}")
+    print(f"R = {radius}: delta {d:.6f}, on paper {on_paper:.6f}, residual {r:.4f}")
     assert abs(d - on_paper) < 1e-7
     assert np.allclose(m, softmax(a + d * F))
     assert abs(r) <= radius + 1e-8
@@ -441,7 +459,7 @@ for radius, on_paper in ((0.5, np.log(5 / 3)), (1.5, 0.0)):
 # For :math:`b=2.5` and :math:`R=0.6` it is the same.
 
 for target, radius in ((2.0, 0.1), (2.5, 0.6)):
-    rescued = pre.solve(pre.RatioProblem(target=[target], features_q=F[:, None], log_base=a, radius=radius))
+    rescued = pre.solve(five_points(target, radius))
     print(f"b = {target}, R = {radius}: exp(delta) = {np.exp(rescued.delta[0]):.4f}")
     assert abs(np.exp(rescued.delta[0]) - 39.0) < 1e-3
 
@@ -460,8 +478,9 @@ for target, radius in ((2.0, 0.1), (2.5, 0.6)):
 # :math:`\frac{2+b}4`. For :math:`b=-1`, :math:`e^\delta=\tfrac13`, and :math:`\mu` is :math:`\mu^*` read backwards. For
 # :math:`b=\tfrac32`, :math:`e^\delta=7`, and :math:`\mu=(1,28,294,1372,2401)/4096`.
 
-for target, odds, weights in ((-1.0, 1 / 3, mu_star[::-1]), (1.5, 7.0, np.array([1, 28, 294, 1372, 2401]) / 4096)):
-    answer = pre.solve(pre.RatioProblem(target=[target], features_q=F[:, None], log_base=a))
+seven = np.array([1, 28, 294, 1372, 2401]) / 4096
+for target, odds, weights in ((-1.0, 1 / 3, mu_star[::-1]), (1.5, 7.0, seven)):
+    answer = pre.solve(five_points(target))
     print(f"b = {target}: exp(delta) = {np.exp(answer.delta[0]):.6f}")
     assert abs(np.exp(answer.delta[0]) - odds) < 1e-5
     assert np.abs(answer.mu - weights).max() < 1e-6
@@ -478,7 +497,7 @@ for target, odds, weights in ((-1.0, 1 / 3, mu_star[::-1]), (1.5, 7.0, np.array(
 
 roots = np.roots([1.0, 0.0, -1.0, -2.0, -3.0])
 positive = next(root.real for root in roots if abs(root.imag) < 1e-9 and root.real > 0)
-flat = pre.solve(pre.RatioProblem(target=[1.0], features_q=F[:, None]))
+flat = pre.solve(five_points(1.0, log_base=np.zeros(5)))
 print(f"root {positive:.6f}, log of it {np.log(positive):.6f}, solve {flat.delta[0]:.6f}")
 assert abs(np.log(positive) - flat.delta[0]) < 1e-7
 
@@ -497,11 +516,11 @@ assert abs(np.log(positive) - flat.delta[0]) < 1e-7
 
 without = np.array([1.0, 4.0, 6.0, 4.0, 0.0])
 with np.errstate(divide="ignore"):
-    ruled_out = pre.RatioProblem(target=[1.0], features_q=F[:, None], log_base=np.log(without))
+    ruled_out = five_points(1.0, log_base=np.log(without))
 answer = pre.solve(ruled_out, check=False)
-print(answer.status)
+print(*str(answer.status).split("; "), sep=";\n")
 print("mu =", answer.mu.round(6) + 0.0)
 assert answer.status is pre.Status.BOUNDARY
 assert abs(answer.mu[3] - 1.0) < 1e-5
-print(f"loss at delta = 30: {ruled_out.value([30.0]):.6f}, its limit log(4/15) = {np.log(4 / 15):.6f}")
+print(f"loss at delta = 30: {ruled_out.value([30.0]):.6f}, limit log(4/15) = {np.log(4 / 15):.6f}")
 assert abs(ruled_out.value([30.0]) - np.log(4 / 15)) < 1e-9
