@@ -88,7 +88,7 @@ plt.show()
 worst_density = np.abs(density_q(grid) - true_q.pdf(grid)).max()
 at_4 = np.log(density_p(4.0) / density_q(4.0))[0]
 print(f"largest error of the density q: {worst_density:.3f}")
-print(f"at x = 4, ratio {np.exp(true_log_ratio(4.0)):.2f}, divided estimates {np.exp(at_4):.2f}")
+print(f"ratio at x = 4: {np.exp(true_log_ratio(4.0)):.2f}, divided estimates: {np.exp(at_4):.2f}")
 assert worst_density < 0.06
 assert abs(at_4 - true_log_ratio(4.0)) > 2.0
 
@@ -187,9 +187,9 @@ assert step < 10
 assert np.abs(delta - [2.0, -0.5]).max() < 0.1
 
 # %%
-# Newton's method makes each error about the square of the one before: a handful of steps are enough. The estimate is
-# not the true :math:`\delta^*`, since 1,000 numbers are not a density; lesson :doc:`09_uncertainty` says how far off it
-# may be.
+# Near the minimum Newton's method makes each error about the square of the one before: a handful of steps are enough.
+# The estimate is not the true :math:`\delta^*`, since 1,000 numbers are not a density; lesson :doc:`09_uncertainty`
+# says how far off it may be.
 #
 # What the optimum means: moments are matched
 # -------------------------------------------
@@ -218,15 +218,17 @@ assert abs(mu.sum() - 1.0) < 1e-12
 # %%
 bins = np.linspace(-3.3, 3.6, 24)
 fig, (top, bottom) = plt.subplots(2, 1, figsize=(7, 4.8), sharex=True, layout="constrained")
-step = {"density": True, "histtype": "step", "linewidth": 1.8}
+line = {"density": True, "histtype": "step", "linewidth": 1.8}
 top.hist(x_q, bins, density=True, color=BLUE, alpha=0.35, label="q sample")
-top.hist(x_q, bins, weights=mu, color=BLUE, label="q sample, weighted by μ", **step)
-top.hist(x_p, bins, color=ORANGE, label="p sample", **step)
-top.set(ylabel="density", title="Weights turn the q sample into one like p", ylim=(0, 0.98))
+top.hist(x_q, bins, weights=mu, color=BLUE, label="q sample, weighted by μ", **line)
+top.hist(x_p, bins, color=ORANGE, label="p sample", **line)
+top.set(ylabel="density", ylim=(0, 0.98))
+top.set_title("Weights turn the q sample into one like p")
 top.legend(fontsize=8, loc="upper left")
 bottom.vlines(x_q, 0.0, n_q * mu, color=BLUE, linewidth=0.5, alpha=0.4)
 bottom.plot(x_q, n_q * mu, ".", color=BLUE, markersize=4, label="n μ")
-bottom.plot(bins, np.exp(true_log_ratio(bins)), ":", color="black", label="true ratio")
+inside = grid[grid < 3.6]
+bottom.plot(inside, np.exp(true_log_ratio(inside)), ":", color="black", label="true ratio")
 bottom.legend(fontsize=8, loc="upper left")
 bottom.set(xlabel="x", ylabel="n μ", title="Weights of the q points, in units of 1/n")
 plt.show()
@@ -255,13 +257,15 @@ assert np.abs(fit.delta_ - delta).max() < 1e-5
 assert np.abs(fit.mu_ - mu).max() < 1e-7
 assert fit.solution_.gap < 1e-12
 
+# %%
 band = fit.log_ratio_interval(grid[:, None])
 fig, ax = plt.subplots(layout="constrained")
-ax.fill_between(grid, band.lower, band.upper, color=ORANGE, alpha=0.2, label="95 % interval")
+shade = {"color": ORANGE, "alpha": 0.2, "linewidth": 0}
+ax.fill_between(grid, band.lower, band.upper, label="95 % interval", **shade)
 ax.plot(grid, fit.log_ratio(grid[:, None]), color=ORANGE, label="KLIEP")
 ax.plot(grid, divided, color=GREEN, linewidth=1, label="divided density estimates")
 ax.plot(grid, true_log_ratio(grid), color="black", linestyle=":", label="truth")
-ax.set(xlabel="x", ylabel="log-ratio", title="The ratio, estimated at once", ylim=(-14, 5))
+ax.set(xlabel="x", ylabel="log-ratio", ylim=(-14, 5), title="The ratio, estimated at once")
 ax.legend(fontsize=8, loc="lower center")
 plt.show()
 
@@ -299,8 +303,9 @@ for d in (1, 2, 4, 8):
     train_q = new.normal(0.0, 1.0, size=(1000, d))
     test = new.normal(1.0, np.sqrt(0.5), size=(2000, d))
     truth = true_log_ratio(test).sum(axis=1)
-    kde = gaussian_kde(train_p.T).logpdf(test.T) - gaussian_kde(train_q.T).logpdf(test.T)
-    error_kde = np.sqrt(np.mean((kde - truth) ** 2))
+    density_p, density_q = gaussian_kde(train_p.T), gaussian_kde(train_q.T)
+    divided = density_p.logpdf(test.T) - density_q.logpdf(test.T)
+    error_kde = np.sqrt(np.mean((divided - truth) ** 2))
     try:
         kliep = pre.KLIEP("polynomial").fit(train_p, train_q).log_ratio(test)
     except pre.InfeasibleError:
@@ -335,7 +340,8 @@ for d in (1, 2, 4, 8):
 # subtracting the two log-densities says too. A large sample agrees:
 
 many = np.random.default_rng(3)
-many_p, many_q = many.normal(1.0, 1.0, (100_000, 1)), many.normal(0.0, 1.0, (100_000, 1))
+many_p = many.normal(1.0, 1.0, size=(100_000, 1))
+many_q = many.normal(0.0, 1.0, size=(100_000, 1))
 large = pre.KLIEP("linear").fit(many_p, many_q)
 print(f"delta {large.delta_[0]:.3f}, divergence {large.divergence_:.3f}")
 assert abs(large.delta_[0] - 1.0) < 0.03

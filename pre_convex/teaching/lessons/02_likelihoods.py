@@ -128,7 +128,8 @@ print("delta by hand    ", found.x.round(3), " true [6, -1]")
 # ``pre.Gaussian(y, precision)`` is the reading of this example.
 
 rows_p, rows_q = x_p[:, None], x_q[:, None]
-read_p, read_q = pre.Gaussian([2.0], precision=3.0), pre.Gaussian([1.0], precision=1.0)
+read_p = pre.Gaussian([2.0], precision=3.0)
+read_q = pre.Gaussian([1.0], precision=1.0)
 fit = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, read_p, read_q)
 print("delta by package ", fit.delta_.round(3))
 print(f"divergence {fit.divergence_:.3f}, exact {21 / 16 + 0.5 * np.log(2.0):.3f}")
@@ -152,15 +153,16 @@ for name, sample, weights, by, posterior, colour in (
     shaded = {"weights": weights, "density": True, "alpha": 0.3}
     left.hist(sample, bins, color=colour, label=f"weighted by {by}", **shaded)
     left.plot(grid, posterior.pdf(grid), color=colour, label="posterior")
-left.set(xlabel="x", ylabel="density", title="Weights make posteriors", ylim=(0, 1.25))
+left.set(xlabel="x", ylabel="density", ylim=(0, 1.25), title="Weights make posteriors")
 left.legend(fontsize=7, ncols=2, loc="upper center")
 grid = grid[(grid > -1.0) & (grid < 3.8)]  # where at least one posterior has mass
 band = fit.log_ratio_interval(grid[:, None])
 exact = post_p.logpdf(grid) - post_q.logpdf(grid)
-right.fill_between(grid, band.lower, band.upper, color=ORANGE, alpha=0.2, label="95 % interval")
+shade = {"color": ORANGE, "alpha": 0.2, "linewidth": 0}
+right.fill_between(grid, band.lower, band.upper, label="95 % interval", **shade)
 right.plot(grid, fit.log_ratio(grid[:, None]), color=ORANGE, label="fitted")
 right.plot(grid, exact, color="black", linestyle=":", label="exact")
-right.set(xlabel="x", ylabel="log posterior ratio", title="The ratio of the posteriors")
+right.set(xlabel="x", ylabel="log-ratio", title="The ratio of the posteriors")
 right.legend(fontsize=8)
 plt.show()
 
@@ -180,12 +182,13 @@ print("difference below 1e-6:", np.abs(shifted.delta_ - fit.delta_).max() < 1e-6
 assert np.abs(shifted.delta_ - fit.delta_).max() < 1e-6
 
 # and constant likelihoods give KLIEP
-flat = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, np.zeros(4000), np.zeros(4000))
+nothing = np.zeros(4000)
+flat = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, nothing, nothing)
 kliep = pre.KLIEP("polynomial").fit(rows_p, rows_q)
 assert np.array_equal(flat.delta_, kliep.delta_)
 
 # %%
-# Note that the package was given logarithms: :math:`e^{1000}` is not a number that a computer can hold.
+# Note that the package was given logarithms: :math:`e^{1000}` is more than double precision can hold.
 #
 # What breaks in plain arithmetic
 # -------------------------------
@@ -195,7 +198,7 @@ assert np.array_equal(flat.delta_, kliep.delta_)
 
 readings = np.random.default_rng(5).normal(1.8, 1.0, size=3000)
 log_l = -0.5 * np.sum((readings[None, :] - x_p[:, None]) ** 2, axis=1)
-print(f"largest log-likelihood {log_l.max():.1f}; its exponential is {np.exp(log_l.max())}")
+print(f"largest log-likelihood {log_l.max():.1f}, exponential {np.exp(log_l.max())}")
 assert log_l.max() < -745.2
 with np.errstate(invalid="ignore"):
     broken = np.exp(log_l) / np.exp(log_l).sum()  # 0 / 0
@@ -268,7 +271,8 @@ fig, ax = plt.subplots(layout="constrained")
 for y, colour in ((2.0, ORANGE), (4.0, BLUE)):
     measured = [ess(-0.5 * tau * (y - x_p) ** 2) for tau in taus]
     ax.loglog(taus, measured, ".", color=colour, label=f"y = {y:g}, 4,000 samples")
-    ax.loglog(taus, ess_formula(4000, y, taus), color=colour, label=f"y = {y:g}, formula")
+    formula = ess_formula(4000, y, taus)
+    ax.loglog(taus, formula, color=colour, linewidth=1, label=f"y = {y:g}, formula")
 ax.axhline(1.0, color=GREY, linestyle=":")
 ax.set(xlabel="precision τ of the reading", ylabel="effective sample size")
 ax.set_title("Sharp likelihoods leave few samples")
@@ -311,17 +315,17 @@ x = np.linspace(-0.5, 4.5, 200)
 likelihood = np.exp(-((x - 2.0) ** 2))
 mass = (0.5 * norm(-2.0, 0.7).pdf(x) + 0.5 * norm(2.0, 0.7).pdf(x)) * likelihood
 mass_q = norm(0.0, 2.0).pdf(x) * likelihood
-mass, mass_q = mass / mass.sum(), mass_q / mass_q.sum()  # the posteriors, on the grid
+mass, mass_q = mass / mass.sum(), mass_q / mass_q.sum()  # posteriors
 exact = np.log(mass) - np.log(mass_q)
 errors = {}
 for name, other in (("joint", joint), ("plugin", plugin)):
     errors[name] = np.sqrt(mass @ (other.log_ratio(x[:, None]) - exact) ** 2)
-    print(f"{name:7s} root mean square error of log r under the p posterior: {errors[name]:.3f}")
+    print(f"{name:7s} root mean square error under the p posterior {errors[name]:.3f}")
 assert errors["joint"] < 0.5 * errors["plugin"]
 
 fig, ax = plt.subplots(layout="constrained")
 hump = 8 * mass / mass.max() - 8
-ax.fill_between(x, hump, -8, color=GREY, alpha=0.15, label="posterior of p (scaled)")
+ax.fill_between(x, hump, -8, color=GREY, alpha=0.15, lw=0, label="posterior of p (scaled)")
 ax.plot(x, joint.log_ratio(x[:, None]), color=ORANGE, label="joint fit")
 ax.plot(x, plugin.log_ratio(x[:, None]), color=GREEN, label="plugin")
 ax.plot(x, exact, color="black", linestyle=":", label="exact")
@@ -350,7 +354,8 @@ plt.show()
 # Then :math:`r = 1` everywhere: :math:`\delta^* = 0`, divergence 0. Two different priors and two different readings
 # tell the same. The fit agrees up to noise: the hypothesis :math:`\delta = 0` is not rejected at the 5 % level.
 
-same = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, pre.Gaussian([0.0]), pre.Gaussian([1.0]))
+at_0, at_1 = pre.Gaussian([0.0]), pre.Gaussian([1.0])  # of precision 1
+same = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, at_0, at_1)
 print("delta", same.delta_.round(3), f" divergence {same.divergence_:.5f}")
 print(f"p-value of delta = 0: {same.wald_test().p_value:.2f}")
 assert same.wald_test().p_value > 0.05

@@ -41,7 +41,8 @@ import pre_convex as pre
 from pre_convex.plots.canvas import BLUE, GREEN, GREY, LIGHT, ORANGE
 
 rng = np.random.default_rng(3)
-x_p, x_q = rng.normal([1.0, 0.0], 1.0, size=(400, 2)), rng.normal(0.0, 1.2, size=(80, 2))
+x_p = rng.normal([1.0, 0.0], 1.0, size=(400, 2))
+x_q = rng.normal(0.0, 1.2, size=(80, 2))
 l_p, l_q = pre.Gaussian([1.0, -1.0]), pre.Gaussian([0.0, 0.0], precision=0.5)
 problem = pre.RatioProblem.from_samples(x_p, x_q, l_p, l_q, radius=0.1)
 n, k = problem.features_q.shape
@@ -94,6 +95,15 @@ assert objective.is_convex()
 # * convex, where :math:`h` is non-decreasing in it, or
 # * concave, where :math:`h` is non-increasing in it.
 #
+# For one smooth argument it is a line of calculus,
+#
+# .. math::
+#
+#    \frac{d^2}{dx^2}\,h(g(x)) = h''(g(x))\,g'(x)^2 + h'(g(x))\,g''(x) .
+#
+# The first term is not negative, since :math:`h` is convex. The second vanishes for affine :math:`g`, and in the other
+# two cases :math:`h'` and :math:`g''` have the same sign.
+#
 # For concave, exchange the words convex and concave. A sum of convex expressions is convex, and so is a non-negative
 # multiple. Now go through the program.
 #
@@ -106,15 +116,18 @@ assert objective.is_convex()
 # That ``log_sum_exp`` is convex had to be proven once, by people. One proof was in lesson 01: its second derivative is
 # a covariance matrix. The figure shows the tree that cvxpy holds in memory; labels and colours are read from it.
 
-SIGNS = {"AddExpression": "+", "NegExpression": "−", "MulExpression": "@", "multiply": "×"}
+SIGNS = {
+    "AddExpression": "+",
+    "NegExpression": "−",
+    "MulExpression": "@",
+    "multiply": "×",
+}
 KINDS = {"CONSTANT": GREY, "AFFINE": BLUE, "CONVEX": ORANGE}
-
-
 nodes, edges = [], []
 
 
 def place(expression, depth=0, column=0.0):
-    """Put an expression above its arguments; returns its place and the next free column."""
+    """Put an expression above its arguments; return its place and the next column."""
     below = []
     for argument in expression.args:
         x, column = place(argument, depth + 1, column)
@@ -187,9 +200,10 @@ assert np.isclose(cp.log_sum_exp(large).value, 1000.0 + np.log(2.0))
 #    &\iff e^{z_j-t} \le u_j \text{ for all } j,\quad \sum_j u_j \le 1 .
 #
 # Each :math:`e^{z_j-t}\le u_j` says that :math:`(z_j-t,\,1,\,u_j)` lies in the exponential cone, the set of
-# :math:`(x,y,z)` with :math:`y\,e^{x/y}\le z`. For the norm, a bound :math:`s`: :math:`\|\delta\|\le s` says that
-# :math:`(s,\delta)` lies in a second-order cone. Count: :math:`n` exponential cones, one second-order cone of size
-# :math:`k+1`, one inequality; variables :math:`\delta`, :math:`u`, :math:`t`, :math:`s`. cvxpy does the same:
+# :math:`(x,y,z)` with :math:`y>0` and :math:`y\,e^{x/y}\le z` (and their limits). For the norm, a bound :math:`s`:
+# :math:`\|\delta\|\le s` says that :math:`(s,\delta)` lies in a second-order cone. Count: :math:`n` exponential cones,
+# one second-order cone of size :math:`k+1`, one inequality; variables :math:`\delta`, :math:`u`, :math:`t`, :math:`s`.
+# cvxpy does the same:
 
 program = cp.Problem(cp.Minimize(objective))
 data, _, _ = program.get_problem_data(cp.CLARABEL)
@@ -197,7 +211,7 @@ dims, matrix = data["dims"], data["A"]
 print(f"exponential cones  {dims.exp}")
 print(f"second-order cones {len(dims.soc)}, of size {dims.soc[0]}")
 print(f"inequalities       {dims.nonneg}")
-print(f"{matrix.shape[1]} variables, {matrix.shape[0]} rows, {matrix.nnz} non-zero entries")
+print(f"{matrix.shape[1]} variables, {matrix.shape[0]} rows, {matrix.nnz} entries")
 assert (dims.exp, list(dims.soc), dims.nonneg, dims.zero) == (n, [k + 1], 1, 0)
 assert matrix.shape == (3 * n + (k + 1) + 1, k + n + 2)
 
@@ -236,14 +250,16 @@ print(built)
 newton = pre.solve(problem)
 assert newton.gap < 1e-12
 print(f"\n{'solver':10s} {'delta':20s} {'value':>10s}  gap below 1e-6")
-print(f"{'newton':10s} {newton.delta.round(5)!s:20s} {newton.primal_value:10.6f}  {newton.gap < 1e-6}")
-for solver in [name for name in pre.installed_solvers() if name != "newton"]:
-    built.cvxpy.solve(solver=solver)
-    found, weights = built.recover()
+for solver in pre.installed_solvers():
+    if solver == "newton":
+        found, weights, reached = newton.delta, newton.mu, newton.primal_value
+    else:
+        reached = built.cvxpy.solve(solver=solver)
+        found, weights = built.recover()
     gap = pre.certify(problem, found, weights).gap
-    print(f"{solver:10s} {found.round(5)!s:20s} {built.cvxpy.value:10.6f}  {gap < 1e-6}")
+    print(f"{solver:10s} {found.round(5)!s:20s} {reached:10.6f}  {gap < 1e-6}")
     assert np.abs(found - newton.delta).max() < 1e-3
-    assert abs(built.cvxpy.value - newton.primal_value) < 1e-4
+    assert abs(reached - newton.primal_value) < 1e-4
     assert gap < 1e-4
 
 # %%
@@ -253,8 +269,9 @@ for solver in [name for name in pre.installed_solvers() if name != "newton"]:
 # Your own terms
 # --------------
 #
-# Anything convex in :math:`\delta` may be added, as functions of a cvxpy expression. Here all coefficients have to be
-# non-negative, and a square is added. A term that is not convex is refused before a solver is called.
+# Anything convex in :math:`\delta` may be added, as a function of a cvxpy expression. First a constraint: no
+# coefficient may be negative. Then a penalty: half the sum of squares. A term that is not convex is refused before a
+# solver is called.
 
 signed = pre.solve(problem, constraints=lambda d: [d >= 0])
 ridge = pre.solve(problem, penalty=lambda d: 0.5 * cp.sum_squares(d))
@@ -287,7 +304,8 @@ assert np.abs(variable.value - signed.delta).max() < 1e-4
 # same program with :math:`S = 1/R`, and still convex, but :math:`1/S` is not affine in :math:`S`: cvxpy translates it
 # anew for each value, and warns.
 
-radius, inverse = cp.Parameter(nonneg=True, name="R"), cp.Parameter(pos=True, name="S")
+radius = cp.Parameter(nonneg=True, name="R")
+inverse = cp.Parameter(pos=True, name="S")
 times = cp.Problem(cp.Minimize(linear + log_z + radius * cp.norm(delta)))
 divided = cp.Problem(cp.Minimize(linear + log_z + cp.norm(delta) / inverse))
 print("times R:   DCP", times.is_dcp(), " DPP", times.is_dcp(dpp=True))
@@ -324,7 +342,7 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.5), layout="constrained"
 left.plot(first, loss, color=ORANGE, label="ℓ along δ₁")
 for at, colour in ((-0.5, GREY), (newton.delta[0], BLUE)):
     point = np.array([at, newton.delta[1]])
-    slope = problem.gradient(point)[0] + problem.radius * point[0] / np.linalg.norm(point)
+    slope = problem.gradient(point)[0] + 0.1 * point[0] / np.linalg.norm(point)
     tangent = problem.value(point) + slope * (first - at)
     assert np.all(tangent <= loss + 1e-12)
     left.plot(first, tangent, color=colour, linewidth=1)
@@ -333,7 +351,7 @@ left.set(xlabel="δ₁", ylabel="loss", ylim=(loss.min() - 0.35, loss.max()))
 left.set_title("Above every tangent")
 left.legend(fontsize=8)
 for name, along, colour in zip(("δ₁", "δ₂"), path.T, (ORANGE, GREEN), strict=True):
-    right.plot(radii, along, ".-", color=colour, markersize=4, linewidth=1, label=name)
+    right.plot(radii, along, ".-", color=colour, ms=4, linewidth=1, label=name)
 right.axvline(end, color=GREY, linestyle=":")
 right.axhline(0.0, color=LIGHT, zorder=0)
 right.set(xlabel="R", ylabel="δ", title="One program, 29 radii")

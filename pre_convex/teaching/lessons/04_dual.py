@@ -141,7 +141,7 @@ def bracket(t, mu):
     return logsumexp(a + t) - mu @ t
 
 
-negative = np.array([-0.1, 0.2, 0.3, 0.3, 0.3])  # sums to one, but has a negative entry
+negative = np.array([-0.1, 0.2, 0.3, 0.3, 0.3])  # sums to one
 heavy = np.array([0.3, 0.3, 0.2, 0.2, 0.2])  # sums to 1.2
 first, ones = np.eye(5)[0], np.ones(5)
 for c in (0.0, 100.0, 10000.0):
@@ -152,14 +152,14 @@ for c in (0.0, 100.0, 10000.0):
 
 mu_try = np.array([0.1, 0.1, 0.2, 0.4, 0.2])
 found = minimize(bracket, np.zeros(5), args=(mu_try,), options={"gtol": 1e-8})
-print(f"on the simplex: numerical minimum {found.fun:.6f}, formula D {dual(mu_try):.6f}")
+print(f"on the simplex: numerical minimum {found.fun:.6f}, D {dual(mu_try):.6f}")
+divergence = np.sum(mu_try * np.log(mu_try / base))
 assert abs(found.fun - dual(mu_try)) < 1e-8
-assert np.isclose(dual(mu_try), -np.sum(mu_try * np.log(mu_try / base)))  # minus the divergence
+assert np.isclose(dual(mu_try), -divergence)
 
 t_best, h = np.log(mu_try) - a, 1e-6
-slopes = [bracket(t_best + h * e, mu_try) - bracket(t_best - h * e, mu_try) for e in np.eye(5)]
-print("derivatives at t = log mu - a below 1e-8:", np.abs(slopes).max() / (2 * h) < 1e-8)
-assert np.abs(slopes).max() / (2 * h) < 1e-8
+for e in h * np.eye(5):  # finite differences
+    assert abs(bracket(t_best + e, mu_try) - bracket(t_best - e, mu_try)) / (2 * h) < 1e-8
 
 # %%
 # In words: minus the entropy is the *conjugate* of log-sum-exp. A conjugate asks, for a slope :math:`\mu`, how far down
@@ -241,12 +241,12 @@ assert np.allclose(softmax(a + delta_star * F), mu_star)
 
 mu = cp.Variable(5, name="mu")
 simplex = [mu >= 0, cp.sum(mu) == 1]
+entropy = cp.Maximize(cp.sum(cp.entr(mu)) + a @ mu)
 for text, moment in (("b - F'mu == 0", b - F @ mu == 0), ("F'mu == b", F @ mu == b)):
-    entropy = cp.Problem(cp.Maximize(cp.sum(cp.entr(mu)) + a @ mu), [*simplex, moment])
-    entropy.solve(solver=cp.CLARABEL)
+    reached = cp.Problem(entropy, [*simplex, moment]).solve(solver=cp.CLARABEL)
     price = float(moment.dual_value)
-    print(f"{text:14s} value {entropy.value:.6f}   dual_value {price: .3f}   (log 3 is 1.099)")
-    assert abs(entropy.value - value_star) < 1e-7
+    print(f"{text:14s} value {reached:.6f}   dual_value {price: .3f}   (log 3 is 1.099)")
+    assert abs(reached - value_star) < 1e-7
     assert abs(abs(price) - np.log(3.0)) < 1e-3
     assert (price > 0) == text.startswith("b")
 print("256 mu =", (256 * mu.value).round(1))
@@ -260,7 +260,9 @@ primal.solve(solver=cp.CLARABEL)
 print("256 x prices of F delta == t:", (256 * link.dual_value).round(1))
 assert np.abs(link.dual_value - mu_star).max() < 1e-4
 
-# the package builds the same programs
+# %%
+# The package builds the same program, and returns :math:`\delta` with the sign of the primal whichever program it
+# solves.
 
 
 def five_points(target, radius=0.0, log_base=a):
@@ -288,6 +290,7 @@ change = (value(1 + h) - value(1 - h)) / (2 * h)
 print(f"change of the value per unit of b: {change:.6f}, -log 3 = {-np.log(3.0):.6f}")
 assert abs(change + np.log(3.0)) < 1e-8
 
+# %%
 targets = np.linspace(-1.999, 1.999, 200)
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.4), layout="constrained")
 left.bar(F - 0.18, base, 0.36, color=SKY, label="base weights")
@@ -299,7 +302,8 @@ left.set_title("Weights that reach b = 1")
 left.legend(fontsize=8, loc="upper left")
 right.plot(targets, [value(v) for v in targets], color="black", label="V(b)")
 near = np.array([0.3, 1.7])
-right.plot(near, value_star - delta_star * (near - 1.0), color=ORANGE, label="slope −log 3")
+tangent = value_star - delta_star * (near - 1.0)
+right.plot(near, tangent, color=ORANGE, label="slope −log 3")
 right.plot(1.0, value_star, "o", color=ORANGE)
 right.set(xlabel="b", ylabel="value", title="δ is the price of the target")
 right.legend(fontsize=8, loc="lower center")
@@ -310,14 +314,22 @@ plt.show()
 # ---------------------------------
 #
 # By step 2, *every* :math:`\delta` and *every* feasible :math:`\mu` satisfy :math:`D(\mu)\le\ell(\delta)`. No
-# optimality is needed. Random parameters and random feasible weights never cross:
+# optimality is needed. One can even say what the difference is. Let :math:`\mu(\delta)` be the weights that [LINK]
+# makes of :math:`\delta`. Then :math:`\log\mu_j(\delta) = a_j+\delta F_j-\log Z(\delta)`, and with the moment equation
+#
+# .. math::
+#
+#    \ell(\delta) - D(\mu) = \sum_j\mu_j\log\frac{\mu_j}{\mu_j(\delta)} \ge 0 ,
+#
+# a Kullback–Leibler divergence again: it is zero only if :math:`\mu = \mu(\delta)`. Random parameters and random
+# feasible weights never cross:
 
 rng = np.random.default_rng(4)
 deltas = rng.normal(1.0, 1.5, size=300)
 
 
 def repaired(weights):
-    """Mix in the outermost point on the side that lacks weight, until the mean is b."""
+    """Mix in an outermost point, on the side that lacks weight: then the mean is b."""
     mean, end = weights @ F, 4 if weights @ F < b else 0
     share = (b - mean) / (F[end] - mean)
     return (1.0 - share) * weights + share * np.eye(5)[end]
@@ -331,6 +343,8 @@ print(f"highest of 300 lower bounds {highest:.4f}")
 print(f"common value                {value_star:.4f}")
 print(f"lowest of 300 upper bounds  {lowest:.4f}")
 assert highest <= value_star <= lowest
+for d, m in zip(deltas, feasible, strict=True):
+    assert np.isclose(loss(d) - dual(m), np.sum(xlogy(m, m / softmax(a + d * F))))
 
 # %%
 # This makes a proof. Whoever claims that :math:`\delta=0.9` is nearly optimal can show feasible weights beside it, and
@@ -342,17 +356,18 @@ upper = np.array([loss(d) for d in axis])
 lower = np.array([dual(repaired(softmax(a + d * F))) for d in axis])
 assert np.all(lower <= value_star + 1e-12)
 assert np.all(upper >= value_star - 1e-12)
-claim = loss(0.9) - dual(repaired(softmax(a + 0.9 * F)))
-print(f"delta = 0.9: error at most {claim:.4f}, true error {loss(0.9) - value_star:.4f}")
-assert loss(0.9) - value_star < claim < 0.1
+claim, error = loss(0.9) - dual(repaired(softmax(a + 0.9 * F))), loss(0.9) - value_star
+print(f"delta = 0.9: error at most {claim:.4f}, true error {error:.4f}")
+assert 0.0 < error < claim < 0.03
 
+# %%
 fig, ax = plt.subplots(layout="constrained")
-ax.fill_between(axis, lower, upper, color=GREY, alpha=0.12, linewidth=0, label="gap")
+ax.fill_between(axis, lower, upper, color=GREY, alpha=0.12, lw=0, label="gap")
 ax.plot(axis, upper, color=ORANGE, label="upper bound: ℓ(δ)")
-ax.plot(axis, lower, color=BLUE, label="lower bound: D of the repaired weights of δ")
+ax.plot(axis, lower, color=BLUE, label="lower bound: D of repaired weights")
 ax.axhline(value_star, color=GREY, linestyle=":", linewidth=1)
 ax.plot(delta_star, value_star, "o", color="black", label="δ = log 3, no gap")
-ax.set(xlabel="δ", ylabel="value", title="Bounds from both sides", ylim=(-1.4, 0.55))
+ax.set(xlabel="δ", ylabel="value", ylim=(-1.4, 0.55), title="Bounds from both sides")
 ax.legend(fontsize=8, loc="upper center")
 plt.show()
 
@@ -378,8 +393,9 @@ plt.show()
 # status with ``check=False``.
 
 for d in (2.0, 10.0, 20.0):
-    print(f"b = 2, delta {d:4.0f}: loss + log 16 = {loss(d, 2.0) + np.log(16.0):.2e}")
-    assert np.isclose(loss(d, 2.0) + np.log(16.0), 4.0 * np.log1p(np.exp(-d)), atol=1e-12)
+    above = loss(d, 2.0) + np.log(16.0)
+    print(f"b = 2, delta {d:4.0f}: loss + log 16 = {above:.2e}")
+    assert np.isclose(above, 4.0 * np.log1p(np.exp(-d)), atol=1e-12)
 assert np.isclose(dual(np.eye(5)[4]), -np.log(16.0))
 
 for target, status in ((2.0, pre.Status.BOUNDARY), (2.5, pre.Status.INFEASIBLE)):
@@ -387,6 +403,7 @@ for target, status in ((2.0, pre.Status.BOUNDARY), (2.5, pre.Status.INFEASIBLE))
     print(f"b = {target}: {answer.status.name}")
     assert answer.status is status
 
+# %%
 axis = np.linspace(-1.5, 8.0, 200)
 fig, ax = plt.subplots(layout="constrained")
 for target, colour, text in (
@@ -397,7 +414,8 @@ for target, colour, text in (
     ax.plot(axis, [loss(d, target) for d in axis], color=colour, label=text)
 ax.axhline(-np.log(16.0), color=BLUE, linestyle=":", linewidth=1)
 ax.plot(delta_star, value_star, "o", color=ORANGE)
-ax.set(xlabel="δ", ylabel="ℓ(δ)", title="Inside, on the boundary, outside", ylim=(-6.5, 5.5))
+ax.set(xlabel="δ", ylabel="ℓ(δ)", ylim=(-6.5, 5.5))
+ax.set_title("Inside, on the boundary, outside")
 ax.legend(fontsize=8, loc="lower left")
 plt.show()
 
@@ -419,12 +437,15 @@ plt.show()
 # dual norm, :math:`R\,\|\delta\|_*`. So the relaxed dual belongs to the penalised primal. For :math:`\delta=(3,-4)`
 # walk around each unit ball:
 
+at_04 = softmax(a + 0.4 * F)  # the first maximum, at delta = 0.4
+assert np.isclose(dual(at_04) + 0.4 * at_04 @ F, logsumexp(a + 0.4 * F))
+
 angles = np.linspace(0.0, 2.0 * np.pi, 3601)
 circle = np.column_stack([np.cos(angles), np.sin(angles)])
 for order, dual_order, by_hand in ((2, 2, 5.0), (np.inf, 1, 7.0), (1, np.inf, 4.0)):
     ball = circle / np.linalg.norm(circle, order, axis=1, keepdims=True)
     reached = (ball @ [3.0, -4.0]).max()
-    print(f"unit ball of norm {order:3}: largest {reached:.4f} = norm {dual_order} of (3, -4)")
+    print(f"ball of norm {order:3}: largest {reached:.4f}, norm {dual_order} of (3, -4)")
     assert abs(reached - by_hand) < 1e-5
     assert np.linalg.norm([3.0, -4.0], dual_order) == by_hand
 
@@ -522,5 +543,6 @@ print(*str(answer.status).split("; "), sep=";\n")
 print("mu =", answer.mu.round(6) + 0.0)
 assert answer.status is pre.Status.BOUNDARY
 assert abs(answer.mu[3] - 1.0) < 1e-5
-print(f"loss at delta = 30: {ruled_out.value([30.0]):.6f}, limit log(4/15) = {np.log(4 / 15):.6f}")
-assert abs(ruled_out.value([30.0]) - np.log(4 / 15)) < 1e-9
+far = ruled_out.value([30.0])
+print(f"loss at delta = 30: {far:.6f}, limit log(4/15) = {np.log(4 / 15):.6f}")
+assert abs(far - np.log(4 / 15)) < 1e-9
