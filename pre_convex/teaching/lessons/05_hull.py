@@ -51,10 +51,7 @@ markers = {"inside": "o", "edge": "s", "outside": "D"}
 rng = np.random.default_rng(5)
 weights = rng.dirichlet(np.full(6, 0.5), size=1500)  # every row: six weights that sum to one
 averages = weights @ F
-print("largest x0 + x1 of the rows:    ", F.sum(axis=1).max())
-print("largest x0 + x1 of the averages:", averages.sum(axis=1).max().round(3))
-assert averages.sum(axis=1).max() <= 6.0
-
+assert averages.sum(axis=1).max() <= F.sum(axis=1).max() == 6.0
 corners = F[ConvexHull(F).vertices]
 
 
@@ -87,12 +84,12 @@ plt.show()
 # 1. there are weights on the simplex with :math:`F^\top\mu = b`;
 # 2. there is a direction :math:`v` with :math:`\langle v, b\rangle > \max_j \langle v, F_j\rangle`.
 #
-# *Never both*: an average is no larger than the largest of what it averages, so 1 gives
+# *Never both*: an average is no larger than the largest of what it averages, so the first gives
 # :math:`\langle v, b\rangle = \sum_j \mu_j \langle v, F_j\rangle \le \max_j \langle v, F_j\rangle` for every :math:`v`.
 #
-# *At least one*: if 1 fails, take the point of the hull that is nearest to :math:`b` and let :math:`v` point from it to
-# :math:`b`. If some row were beyond the plane through that point, a small move towards this row would come nearer to
-# :math:`b`. So no row is, which is 2.
+# *At least one*: if the first fails, take the point of the hull that is nearest to :math:`b` and let :math:`v` point
+# from it to :math:`b`. If some row were beyond the plane through that point, a small move towards this row would come
+# nearer to :math:`b`. So no row is, which is the second.
 #
 # Each side is a linear program. The first looks for weights. The second looks for the direction and the level
 # :math:`t = \max_j\langle v, F_j\rangle` with the largest separation; without the bounds
@@ -100,8 +97,10 @@ plt.show()
 #
 # .. math::
 #
-#    \max_{v,\,t}\ \langle v, b\rangle - t \quad\text{subject to}\quad \langle v, F_j\rangle \le t \ \text{ for all } j,
-#    \qquad -1 \le v_i \le 1
+#    \begin{aligned}
+#    \text{maximise}\quad & \langle v, b\rangle - t \\
+#    \text{subject to}\quad & \langle v, F_j\rangle \le t \ \text{ for all } j, \quad -1 \le v_i \le 1
+#    \end{aligned}
 
 
 def find_weights(b):
@@ -124,20 +123,18 @@ def find_direction(b):
 for name, b in targets.items():
     mu, (v, separation) = find_weights(b), find_direction(b)
     reached = "no weights" if mu is None else "weights " + np.array2string(mu, precision=2, suppress_small=True)
-    print(f"{name:8s} separation {separation:.3f}   {reached}")
+    print(f"{name:8s} separation {abs(separation):.3f}   {reached}")
     assert (mu is None) == (separation > 1e-9)  # exactly one of the two
 
 v, separation = find_direction(targets["outside"])
-assert np.allclose(v, [1.0, 1.0])
-assert np.isclose(separation, 3.0)
+assert np.allclose([*v, separation], [1.0, 1.0, 3.0])
 
 # %%
 # For the target outside, the program finds the line :math:`x_0 + x_1 = 6` that we saw: :math:`v = (1, 1)` and a
 # separation of :math:`9 - 6 = 3`. On the edge the separation is zero, and weights exist. But see which: half on the row
 # :math:`(4, 2)`, half on :math:`(2, 4)`, and nothing on the other four. No other weights reach an edge.
 
-edge_weights = find_weights(targets["edge"])
-assert np.allclose(edge_weights, [0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
+assert np.allclose(find_weights(targets["edge"]), [0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
 
 # %%
 # The primal runs away
@@ -275,7 +272,7 @@ try:
     pre.solve(outside)
 except pre.InfeasibleError as error:
     caught = error
-print(textwrap.fill(str(caught), 96))
+print(textwrap.fill(str(caught), 74))
 
 assert (caught.direction @ F.T).max() < caught.direction @ outside.target  # the proof is in the error
 assert np.isclose(caught.minimal_radius, 3.0 / np.sqrt(2.0))
@@ -316,7 +313,7 @@ assert np.all(np.diff(lengths) > 1.0)  # every tightening sends delta further ou
 try:
     pre.solve(edge)
 except pre.BoundaryError as error:
-    print(error)
+    print(textwrap.fill(str(error), 74))
     on_edge = error.solution
 print("weights", on_edge.mu.round(6))
 assert np.allclose(on_edge.mu, [0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
@@ -333,7 +330,7 @@ assert np.isclose(on_edge.dual_value, np.log(2 / 6))
 shares = np.array([1.001, 1.01, 1.1, 1.5])
 solutions = [pre.solve(outside.with_radius(s * hull.radius)) for s in shares]
 for s, solution in zip(shares, solutions, strict=True):
-    print(f"R = {s:5.3f} x minimal: |delta| = {np.linalg.norm(solution.delta):6.3f}, weights {solution.mu.round(3)}")
+    print(f"R = {s:5.3f} minimal: |delta| {np.linalg.norm(solution.delta):.2f}, mu {solution.mu.round(3)}")
 assert np.all(np.diff([np.linalg.norm(s.delta) for s in solutions]) < 0.0)
 
 # %%

@@ -138,8 +138,9 @@ for norm, star in dual_order.items():
 
 sparse = pre.solve(problem.with_radius(0.2, norm=np.inf))
 capped = pre.solve(problem.with_radius(0.5, norm=1))
-print("norm inf: delta", sparse.delta.round(3), " r", (b - F.T @ sparse.mu).round(3))
-print("norm 1:   delta", capped.delta.round(3), " r", (b - F.T @ capped.mu).round(3))
+for name, solution in (("norm inf", sparse), ("norm 1", capped)):
+    print(f"{name:8s}  delta {solution.delta.round(3)}")
+    print(f"          r     {(b - F.T @ solution.mu).round(3) + 0.0}")
 zero = sparse.delta == 0.0
 assert 0 < zero.sum() < k
 assert np.all(np.abs(b - F.T @ sparse.mu)[zero] < 0.2)
@@ -253,7 +254,8 @@ auto = pre.PosteriorRatio("linear", radius="auto", norm=np.inf).fit(x_p, x_q)
 cv = pre.PosteriorRatio("linear", radius="cv", norm=np.inf).fit(x_p, x_q)
 choice = cv.radius_choice_
 print(f"auto: R = {auto.radius_:.4f}, delta {auto.delta_.round(3)}")
-print(f"cv:   R = {cv.radius_:.4f}, delta {cv.delta_.round(3)}  (best score at {choice.best:.4f})")
+print(f"cv:   R = {cv.radius_:.4f}, delta {cv.delta_.round(3)}")
+print(f"best held-out score at R = {choice.best:.4f}")
 assert choice.best <= cv.radius_ <= tops[np.inf]
 assert np.all(auto.delta_[3:] == 0.0)
 assert np.all(cv.delta_[3:] == 0.0)
@@ -272,11 +274,11 @@ plt.show()
 # of the truth, so that the truth passes less often than 95 %. On simulated samples we can count.
 
 passed = 0
-for i in range(40):
+for i in range(30):
     fit = pre.PosteriorRatio("linear", radius="auto", norm=np.inf).fit(*draw(np.random.default_rng(100 + i)))
     passed += np.abs(fit.problem_.gradient(truth)).max() <= fit.radius_
-print(f"the residual of the truth was within the radius in {passed} of 40 samples")
-assert 28 <= passed < 38
+print(f"the residual of the truth was within the radius in {passed} of 30 samples")
+assert 20 <= passed <= 28
 
 # %%
 # The price: bias
@@ -285,7 +287,7 @@ assert 28 <= passed < 38
 # A positive radius moves every estimate towards zero, by an amount that does not average out. We draw the samples anew
 # many times and look at :math:`\hat\delta_0`, whose truth is 1.
 
-runs, radii = 60, np.array([0.0, 0.05, 0.1, 0.2, 0.4])
+runs, radii = 50, np.array([0.0, 0.05, 0.1, 0.2, 0.4])
 estimates = np.zeros((runs, radii.size))
 for i in range(runs):
     drawn = pre.RatioProblem.from_samples(*draw(np.random.default_rng(i)))
@@ -304,7 +306,7 @@ assert bias[3] < -noise[3]
 # know the bias from the data without further assumptions. So ``summary()`` prints none with a positive radius, and
 # asking for one raises an error that says so.
 
-print("\n".join(textwrap.fill(line, 96, subsequent_indent=" " * 13) for line in str(auto.summary()).splitlines()))
+print("\n".join(textwrap.fill(line, 74, subsequent_indent=" " * 13) for line in str(auto.summary()).splitlines()))
 try:
     auto.conf_int()
 except pre.DataError as error:

@@ -90,7 +90,7 @@ assert max(lowers) <= min(uppers)
 best = pre.solve(problem)
 near = 0.8 * best.delta
 print(f"optimum           {best.primal_value:.6f}")
-print(f"D(mu(delta))      {dual(tilted(near)):.6f}   at 0.8 times the optimal delta: not a lower bound")
+print(f"D(mu(delta))      {dual(tilted(near)):.6f}   at 0.8 times the optimal delta")
 assert dual(tilted(near)) > best.primal_value
 
 # %%
@@ -134,9 +134,9 @@ assert lower <= best.primal_value <= upper
 
 # %%
 # For a small :math:`u` this is about :math:`\frac12 u^\top H^{-1}u`, one half of the squared Newton decrement of
-# :doc:`08_solvers`. So the gap falls with the *square* of the residual. Watch the two bounds close in while Newton's
-# method runs; its step is the :math:`d` of the lift. The gap is computed in two ways: as the difference of the bounds,
-# and with the changes :math:`c_j = \langle F_j - m, d\rangle` as
+# :doc:`lesson 08 <08_solvers>`. So the gap falls with the *square* of the residual. Watch the two bounds close in while
+# Newton's method runs; its step is the :math:`d` of the lift. The gap is computed in two ways: as the difference of the
+# bounds, and with the changes :math:`c_j = \langle F_j - m, d\rangle` as
 #
 # .. math::
 #
@@ -156,11 +156,8 @@ for _ in range(6):
     trace.append((primal(delta), dual(mu * (1.0 + change)), cost_of(mu, change)))
     delta = delta + d
 upper, lower, gap = np.array(trace).T
-for step in range(6):
-    print(
-        f"step {step}: {lower[step]:+.10f} <= optimum <= {upper[step]:+.10f}   "
-        f"difference {upper[step] - lower[step]:+.0e}, as KL {gap[step]:.0e}"
-    )
+for step, (u, low, kl) in enumerate(trace):
+    print(f"step {step}: {low:+.7f} <= optimum <= {u:+.7f}  difference {u - low:+.0e}, KL {kl:.0e}")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.5))
 left.plot(upper, "o-", color=ORANGE, label=r"upper: $\ell(\delta)$")

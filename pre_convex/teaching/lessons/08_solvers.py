@@ -81,7 +81,8 @@ print(f"log Z {log_z:.4f}, mean {m.round(3)}, numbers kept: {1 + 4 + 16}")
 #
 # :math:`\lambda^2` is the squared *Newton decrement*: the parabola promises to fall by :math:`\lambda^2/2`. Far from
 # the optimum the promise may be broken, so the step is halved until the value falls by a fair share of it. The
-# decrement also says when to stop, because one half of it is close to the certified gap (:doc:`07_certificates`).
+# decrement also says when to stop, because one half of it is close to the certified gap (:doc:`lesson 07
+# <07_certificates>`).
 
 
 def newton(F, a, b, delta, steps=50, aim=1e-20):
@@ -303,11 +304,11 @@ def operations(n, k, covariance):
     return 4 * n * k + (2 * n * k * k if covariance else 0)
 
 
+print("a million rows:   reads   gradient   with covariance")
 for k in (5, 20, 100):
-    plain, full = operations(10**6, k, False), operations(10**6, k, True)
+    plain, full = operations(10**6, k, False) / 1e6, operations(10**6, k, True) / 1e6
     print(
-        f"a million rows, k = {k:3d}: reads {8 * 10**6 * k / 1e6:5.0f} MB, gradient {plain / 1e6:5.0f} Mflop, "
-        f"with covariance {full / 1e6:6.0f} Mflop ({full / plain:.1f} times)"
+        f"k = {k:3d}        {8 * k:5d} MB {plain:5.0f} Mflop {full:8.0f} Mflop, {full / plain:4.1f} times the gradient"
     )
     assert np.isclose(full / plain, 1 + k / 2)
 
@@ -452,9 +453,9 @@ assert np.isclose(safe[-1][0], -np.log(3.0))
 # ^^^^^^^^^^
 #
 # For a good part of them there is none: the target is inside the hull of all rows and outside the hull of the few
-# (:doc:`05_hull`). Their Newton method would run away, and its last point is a bad start. An engine that solves few
-# rows first has to notice and go on with all of them. A sample may be unbiased for every average and still miss the
-# edge.
+# (:doc:`lesson 05 <05_hull>`). Their Newton method would run away, and its last point is a bad start. An engine that
+# solves few rows first has to notice and go on with all of them. A sample may be unbiased for every average and still
+# miss the edge.
 
 rng = np.random.default_rng(11)
 F = rng.normal(size=(3000, 2))
