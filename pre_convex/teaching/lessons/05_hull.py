@@ -12,7 +12,8 @@ none. Afterwards you know
 
 Symbols: :math:`b` is the target, :math:`F_j` the feature rows of the q sample, :math:`a_j` the logarithms of their base
 weights, :math:`\mu` weights on the simplex, :math:`\delta` the ratio parameter, :math:`R` the radius, and :math:`v` a
-direction. The primal :math:`\ell` is [P] of the equations page, the dual is [D].
+direction. The primal :math:`\ell` is [P] and the dual [D] of
+:doc:`/equations`; :doc:`lesson 04 <04_dual>` derives one from the other.
 """
 
 # %%

@@ -302,9 +302,9 @@ assert bias[3] < -noise[3]
 
 # %%
 # The estimates become less variable and wrong. An interval of twice the standard deviation around them would be short
-# and in the wrong place: at :math:`R = 0.2` the bias is already larger than the standard deviation. There is no way to
-# know the bias from the data without further assumptions. So ``summary()`` prints none with a positive radius, and
-# asking for one raises an error that says so.
+# and in the wrong place: at :math:`R = 0.2` the bias is already larger than the standard deviation. Without further
+# assumptions the data does not tell the bias. So ``summary()`` prints none with a positive radius, and asking for one
+# raises an error that says so.
 
 print("\n".join(textwrap.fill(line, 74, subsequent_indent=" " * 13) for line in str(auto.summary()).splitlines()))
 try:

@@ -201,6 +201,24 @@ print(f"by hand {cost:.10f}, by pre.certify {judged.gap:.10f}")
 assert np.isclose(judged.gap, cost, atol=1e-12)
 
 # %%
+# With a radius the same algebra leaves one more term. For weights with residual :math:`r = b - F^\top\mu`,
+# :math:`\|r\|\le R`,
+#
+# .. math::
+#
+#    \text{gap} = \mathrm{KL}(\mu\,\|\,\mu(\delta)) + \bigl[R\|\delta\|_* - \langle r, \delta\rangle\bigr] ,
+#
+# and the bracket is never negative, by the definition of the dual norm (:doc:`lesson 06 <06_radius>`).
+
+relaxed = problem.with_radius(0.5)
+mu, delta = tilted(near), np.array([0.5, -0.2])
+r = b - mu @ F
+slack = 0.5 * np.linalg.norm(delta) - r @ delta
+assert np.linalg.norm(r) <= 0.5
+assert slack >= 0.0
+assert np.isclose(relaxed.value(delta) - dual(mu), rel_entr(mu, tilted(delta)).sum() + slack)
+
+# %%
 # A solver that lies
 # ------------------
 #
@@ -279,8 +297,8 @@ assert polished.raw.gap > polished.gap
 # -----------------------
 #
 # The gap compares with the best answer *to this program, with these samples*. Other samples would give another program.
-# How far from the truth the estimate is, is a question for standard errors (lesson 09). To compare the two, move
-# :math:`\delta` away from the optimum and look at the gap and at the distance in standard errors.
+# How far from the truth the estimate is, is a question for standard errors (:doc:`lesson 09 <09_uncertainty>`). To
+# compare the two, move :math:`\delta` away from the optimum and look at the gap and at the distance in standard errors.
 
 x_p, x_q = rng.normal(0.7, 1.0, size=(500, 2)), rng.normal(0.0, 1.0, size=(500, 2))
 fit = pre.KLIEP("linear").fit(x_p, x_q)

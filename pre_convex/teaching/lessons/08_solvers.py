@@ -81,8 +81,8 @@ print(f"log Z {log_z:.4f}, mean {m.round(3)}, numbers kept: {1 + 4 + 16}")
 #
 # :math:`\lambda^2` is the squared *Newton decrement*: the parabola promises to fall by :math:`\lambda^2/2`. Far from
 # the optimum the promise may be broken, so the step is halved until the value falls by a fair share of it. The
-# decrement also says when to stop, because one half of it is close to the certified gap (:doc:`lesson 07
-# <07_certificates>`).
+# decrement also says when to stop, because one half of it is close to the certified gap of
+# :doc:`lesson 07 <07_certificates>`.
 
 
 def newton(F, a, b, delta, steps=50, aim=1e-20):
@@ -117,16 +117,16 @@ assert np.allclose(pre.solve(problem).delta, points[-1], atol=1e-8)
 # Once it is near, the error squares itself with every step: the number of right digits doubles. Compare with two others
 # on a problem of 400 rows. Gradient descent uses :math:`m` and not :math:`H`. CLARABEL is an *interior-point* method:
 # it replaces the walls of the cones by a steep but smooth barrier and follows the minimum while the barrier is lowered,
-# a constant factor at a time. We stop it after 1, 2, 3 … iterations and certify what it has. The certificate does not
-# care who computed :math:`\delta`.
+# a constant factor at a time. We stop it after 1, 2, 3 … iterations and look at the value of its :math:`\delta`. The
+# optimum :math:`\delta^*` is known here, and
+# :math:`\ell(\delta) - \ell(\delta^*) = \mathrm{KL}(\mu(\delta^*)\,\|\,\mu(\delta))` as in lesson 07.
 
 F, a, b, truth = planted(400, 4, seed=9)
 problem = pre.RatioProblem(target=b, features_q=F, log_base=a)
-optimum = problem.value(truth)
 
 
 def excess(delta):
-    """How far the value is above the optimum, as the KL divergence between the weights, without cancellation."""
+    """How far the value is above the optimum, as a divergence between weights."""
     log_mu = problem.log_mu(truth)
     return float(np.exp(log_mu) @ (log_mu - problem.log_mu(delta)))
 
@@ -230,9 +230,9 @@ for n in (100, 200, 400):
 # Everything grows in proportion to :math:`n`: about :math:`k + 3` nonzeros for each row in the primal and :math:`k + 4`
 # in the dual, one cone each. A sparse matrix keeps an index beside every number, and the solver factors a larger matrix
 # made from this one and from a block for each cone, once in every iteration. So it is not the *growth* that is worse
-# than Newton's, it is the factor in front of it, the memory, and the number of iterations. These hardly depend on
-# :math:`n`. (The package's Newton engine counts more steps than ours above, because near the optimum it saves
-# covariances and makes cheaper steps with gradients only.)
+# than Newton's, it is the factor in front of it, the memory, and the number of iterations, which grows slowly if at
+# all. (The package's Newton engine counts more steps than ours above, because near the optimum it saves covariances and
+# makes cheaper steps with gradients only.)
 
 print("    n   CLARABEL primal   CLARABEL dual   Newton")
 for n in (100, 400, 1600):
@@ -296,7 +296,8 @@ assert same(merge(p2, nothing), p2)
 #
 # Count operations. A pass reads :math:`8nk` bytes once. The logits :math:`F\delta` and the mean :math:`F^\top\mu` take
 # :math:`2nk` additions and multiplications each, and there are :math:`n` exponentials. The covariance adds
-# :math:`2nk^2`. For wide data the covariance is nearly all of the work, so it pays to ask for it rarely.
+# :math:`2nk^2`, or half of it if its symmetry is used. For wide data the covariance is nearly all of the work, so it
+# pays to ask for it rarely.
 
 
 def operations(n, k, covariance):
@@ -371,7 +372,6 @@ plt.show()
 # * **Constraints on the weights.** Newton works with :math:`\delta` and gets the weights from [LINK]. A limit on single
 #   weights changes [LINK] itself. In the dual program it is one line.
 # * **An independent check.** Two methods that share no code and agree are worth more than one.
-# * **Many features, few rows.** The dual has one variable for each row; Newton's matrix has :math:`k^2` entries.
 # * **Teaching and trying out**: the program can be printed, changed and solved again.
 
 rows, base, _, _ = planted(60, 2, seed=3)
