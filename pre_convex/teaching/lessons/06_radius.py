@@ -162,7 +162,7 @@ assert np.allclose((b - F.T @ capped.mu)[~at_cap], 0.0, atol=1e-6)
 # The path goes from there down to 0. ``pre.radius_path`` solves it, each problem started at its neighbour.
 
 gap_of_means = b - F.T @ np.exp(problem.log_base)
-shares = np.linspace(1.05, 0.0, 43)
+shares = np.linspace(1.05, 0.0, 36)
 paths, tops = {}, {}
 for norm in dual_order:
     tops[norm] = np.linalg.norm(gap_of_means, norm)
@@ -274,11 +274,11 @@ plt.show()
 # of the truth, so that the truth passes less often than 95 %. On simulated samples we can count.
 
 passed = 0
-for i in range(30):
+for i in range(20):
     fit = pre.PosteriorRatio("linear", radius="auto", norm=np.inf).fit(*draw(np.random.default_rng(100 + i)))
     passed += np.abs(fit.problem_.gradient(truth)).max() <= fit.radius_
-print(f"the residual of the truth was within the radius in {passed} of 30 samples")
-assert 20 <= passed <= 28
+print(f"the residual of the truth was within the radius in {passed} of 20 samples")
+assert 13 <= passed <= 18
 
 # %%
 # The price: bias
@@ -287,7 +287,7 @@ assert 20 <= passed <= 28
 # A positive radius moves every estimate towards zero, by an amount that does not average out. We draw the samples anew
 # many times and look at :math:`\hat\delta_0`, whose truth is 1.
 
-runs, radii = 50, np.array([0.0, 0.05, 0.1, 0.2, 0.4])
+runs, radii = 40, np.array([0.0, 0.05, 0.1, 0.2, 0.4])
 estimates = np.zeros((runs, radii.size))
 for i in range(runs):
     drawn = pre.RatioProblem.from_samples(*draw(np.random.default_rng(i)))
