@@ -184,6 +184,7 @@ assert shifted.covariance("paper")[0, 0] > 1.2 * shifted.covariance()[0, 0]
 # repeated 2,000 times with fresh samples. Newton's method for all repetitions at once takes a few lines of NumPy.
 
 
+
 def estimate(x_p, x_q, steps=7):
     """Estimates, weights of both sides, b and H; samples have shape (runs, n, 2)."""
     w = np.exp(-0.5 * np.square(x_p - y_p).sum(axis=2))

@@ -24,8 +24,8 @@ We write :math:`b = \hat E_p[l_p f]/\hat p(y_p)` for the target, :math:`f_j` for
 
 .. math::
 
-   \nabla\ell(\delta) = \sum_j\mu_j f_j - b, \qquad
-   \nabla^2\ell(\delta) = \sum_j\mu_j f_jf_j^\top - \Bigl(\sum_j\mu_jf_j\Bigr)\Bigl(\sum_j\mu_jf_j\Bigr)^\top .
+   m(\delta) = \sum_j\mu_jf_j, \quad \nabla\ell(\delta) = m - b, \quad
+   \nabla^2\ell(\delta) = \sum_j\mu_j (f_j-m)(f_j-m)^\top .
 
 Theorems, propositions and equations have the numbers of the paper. Kinds of slips:
 
@@ -56,9 +56,10 @@ from pre_convex.plots.canvas import BLUE, ORANGE
 checks = []
 
 
-def verdict(place, kind, finding):
-    """Keep a line of the table at the end of the page, once the assertions above it hold."""
-    checks.append((len(checks) + 1, place, kind, finding))
+def verdict(place, kind, finding, printed="fails"):
+    """Once the assertions above it hold: say what was found, and keep a line for the table at the end."""
+    checks.append((len(checks) + 1, place, kind, printed))
+    print(f"-> {finding}")
 
 
 def likelihood(y, x):
@@ -110,7 +111,7 @@ assert abs(prior.sum() - 1.0) < 1e-12
 # * **Right**: this gives *at most one* minimiser. For one to exist, :math:`E_{p(x|y_p)}[f]` must also be in the
 #   interior of the convex hull of the values that :math:`f` takes under :math:`q(x|y_q)` (that is enough when
 #   :math:`Z(\delta)` is finite for all :math:`\delta`).
-# * **Changes**: a condition. Samples need it as well: see :doc:`05_hull` and point 19.
+# * **Changes**: a condition. Samples need it as well: see :doc:`the lesson on the hull <05_hull>` and point 19.
 #
 # The smallest counter-example: :math:`f(x)=x`, under :math:`q(x|y_q)` the values −1 and 1 with probability 1/2, under
 # :math:`p(x|y_p)` always 2. Then :math:`\ell(\delta)=-2\delta+\log\cosh\delta`. The second derivative
@@ -121,8 +122,8 @@ positive = (1.0 / np.cosh(delta) ** 2).min() > 0.0
 falls_forever = (-2.0 + np.tanh(delta)).max() < -0.9
 outside = pre.solve(pre.RatioProblem([2.0], [[-1.0], [1.0]]), check=False)
 inside = pre.solve(pre.RatioProblem([0.5], [[-1.0], [1.0]]))
-print("target 2.0:", outside.status)
-print(f"target 0.5: delta = {inside.delta[0]:.6f}, by hand artanh(1/2) = {np.arctanh(0.5):.6f}")
+print("target 2.0:", outside.status.name)
+print(f"target 0.5: delta = {inside.delta[0]:.6f} = artanh(1/2)")
 assert positive  # the printed form fails
 assert falls_forever
 assert outside.status is pre.Status.INFEASIBLE
@@ -159,7 +160,9 @@ for name, R_1 in (("as printed", 0.1), ("corrected", norm.ppf(0.975) * np.sqrt(2
     eps_2 = np.mean(lowest <= R_2)
     within = np.mean(np.sqrt(n) * np.abs(deltas) <= R_1 / R_2)
     shares[name] = within
-    print(f"{name:10}: (6) holds in {np.mean(score <= R_1):.3f}, (7) in {1 - eps_2:.3f}, the bound in {within:.3f}")
+    print(
+        f"{name:10}: (6) in {np.mean(score <= R_1):.3f}, (7) in {1 - eps_2:.3f}, the bound in {within:.3f} of the samples"
+    )
 error = 3.0 * np.sqrt(0.25 / runs)
 assert shares["as printed"] + error < 0.9  # the printed form fails
 assert shares["corrected"] + error > 0.95 - eps_2  # the corrected one holds
@@ -184,7 +187,7 @@ verdict(
 #   :math:`\sqrt n`.
 #
 # In the example of point 2 the probability that (6) fails is :math:`2\Phi(-R_1/\sqrt2)`, the same for every :math:`n`.
-# The same is seen in the paper's own example in :doc:`/experiments/consistency`.
+# The same is seen in the paper's own example: :doc:`consistency </experiments/consistency>`.
 
 R_1 = 3.0
 exact = 2.0 * norm.cdf(-R_1 / np.sqrt(2.0))
@@ -193,7 +196,7 @@ for n in (50, 500, 5000):
     means = rng.normal(size=(2, 20_000)) / np.sqrt(n)  # the law of the two means
     failing.append(np.mean(np.sqrt(n) * np.abs(means[0] - means[1]) > R_1))
     growing = 2.0 * norm.cdf(-np.log(n) / np.sqrt(2.0))
-    print(f"n = {n:4}: (6) fails in {failing[-1]:.4f} (exactly {exact:.4f}); with R_1 = log n in {growing:.1e}")
+    print(f"n = {n:4}: (6) fails in {failing[-1]:.4f}; with R_1 = log n in {growing:.1e}")
 error = 4.0 * np.sqrt(exact * (1.0 - exact) / 20_000)
 assert np.abs(np.array(failing) - exact).max() < error  # the printed form fails
 assert growing < 1e-8  # the corrected one holds
@@ -265,9 +268,11 @@ R_2 = min(np.linalg.eigvalsh(tilt(point, five, 1.0)[2])[0] for point in ball)
 nodes, node_weights = np.polynomial.legendre.leggauss(20)
 mean_hessian = sum(w / 2 * tilt((1 + t) / 2 * end, five, 1.0)[2] for t, w in zip(nodes, node_weights, strict=True))
 smallest, milder = (np.linalg.svd(M, compute_uv=False)[-1] for M in (by_rows, by_others))
-print(f"the best single h misses by {one_point:.3f}; rows agree at h =", [part[c].round(3).tolist() for c in crossings])
-print(f"matrix of rows: smallest singular value {smallest:.4f} (with the other h_2 {milder:.4f}); R_2 = {R_2:.4f}")
-print(f"average Hessian: smallest eigenvalue {np.linalg.eigvalsh(mean_hessian)[0]:.4f}, and it is exact")
+print(f"the best single h misses by {one_point:.3f}")
+print("the rows agree at h =", *[part[c].round(3) for c in crossings])
+print(f"smallest singular value of the rows' matrix: {smallest:.4f}")
+print(f"the same with the other h_2: {milder:.4f}; R_2 = {R_2:.4f}")
+print(f"smallest eigenvalue of the average Hessian: {np.linalg.eigvalsh(mean_hessian)[0]:.4f}")
 assert one_point > 0.1  # the printed form fails
 assert smallest < 0.5 * R_2
 assert np.allclose(mean_hessian @ end, rise, atol=1e-12)  # the corrected one holds
@@ -338,7 +343,7 @@ def objective(delta):
 
 
 hessian_3 = (objective(1.0 + h) - 2.0 * objective(1.0) + objective(1.0 - h)) / h**2
-print(f"Hessian of (3) {hessian_3:.6f}, Sigma = Var of N(1/2, 1/2) = 0.5, p(y_p) Sigma = {0.5 * evidence_p:.6f}")
+print(f"Hessian of (3) {hessian_3:.6f}; Sigma = Var of N(1/2, 1/2) = 0.5")
 assert abs(hessian_3 - 0.5) > 0.3  # the printed form fails
 assert abs(hessian_3 - 0.5 * evidence_p) < 1e-6  # the corrected one holds
 verdict("Section 3.2, Σ and (3)", "constant", f"off by the factor p(y_p) = {evidence_p:.3f}")
@@ -362,7 +367,7 @@ for n in (50, 200, 800, 3200):
     weights = likelihood(y_q, X_q) * np.exp(X_q)  # at delta* = 1
     values = average(X_q**2, weights) - average(X_q, weights) ** 2
     close[n] = np.mean(np.abs(values - 0.5) <= 0.1)
-    print(f"n = {n:4}: |Hessian - Sigma| is at most 0.1 in {close[n]:.3f} of the samples, more in {1 - close[n]:.3f}")
+    print(f"n = {n:4}: |Hessian - Sigma| <= 0.1 in {close[n]:.3f} of the samples")
 assert close[3200] > 0.99  # the printed form fails
 assert close[50] < close[200] < close[800]
 assert (1 - close[50]) > 2 * (1 - close[200]) > 8 * (1 - close[800])  # the corrected one holds
@@ -390,21 +395,19 @@ for unit in (1.0, 100.0):
     a = density / sample.mean() * f_p.mean() - f_p.mean()
     bound = abs(density - sample.mean()) / (density * sample.mean()) * 0.5  # E_p[f'_p] is the posterior mean, 1/2
     equal = abs(density - sample.mean()) / sample.mean() * abs(f_p.mean())
-    print(f"l_p times {unit:3.0f}: |a| = {abs(a):.6f}, printed bound {bound:.6f}, corrected {equal:.6f}")
+    print(f"l_p times {unit:3.0f}: |a| = {abs(a):.6f}, bound {bound:.6f}, corrected {equal:.6f}")
 scale_fails, scale_holds = abs(a) > bound, abs(equal - abs(a)) < 1e-12
 
 # %%
 # The exponent, exactly, by counting: :math:`x=\pm1` with probability 1/2, :math:`l_p=1+x/2` (so that
-# :math:`p(y_p)=1`), :math:`f(x)=x`. Everything depends on the number :math:`K` of ones.
+# :math:`p(y_p)=1`), :math:`f(x)=x`, :math:`\epsilon=1/(4\sqrt n)`. Everything depends on the number :math:`K` of ones.
 
 for n in (100, 10_000, 1_000_000):
     K = np.arange(n + 1)
     m = 2.0 * K / n - 1.0  # mean of x; p^ = 1 + m/2 and the average of f'_p is m + 1/2
     a = np.abs((1.0 / (1.0 + m / 2.0) - 1.0) * (m + 0.5))
     probability = binom.pmf(K, n, 0.5)[a >= 0.25 / np.sqrt(n)].sum()
-    print(
-        f"n = {n:7}, eps = 1/(4 sqrt n): P(|a| >= eps) = {probability:.4f}, exp(-eps n) = {np.exp(-np.sqrt(n) / 4):.0e}"
-    )
+    print(f"n = {n:7}: P(|a| >= eps) = {probability:.4f}, exp(-eps n) = {np.exp(-np.sqrt(n) / 4):.0e}")
 limit = 2.0 * norm.cdf(-1.0)  # a is nearly m/4, whose standard deviation is eps
 assert scale_fails  # the printed form fails
 assert np.exp(-0.25 * np.sqrt(n)) < 1e-100 < probability
@@ -437,10 +440,10 @@ for n in sizes:
     t = rng.random(size=(400, n)) ** (-1.0 / 1.2)
     far.append(np.mean(np.abs(average(s, t) - s_p.mean(axis=1)) >= 0.2))
     far_bounded.append(np.mean(np.abs(average(s, np.minimum(t, 3.0)) - s_p.mean(axis=1)) >= 0.2))
-    print(f"n = {n:5}: |gradient| >= 0.2 in {far[-1]:.3f} of the samples; with l_q cut at 3 in {far_bounded[-1]:.3f}")
+    print(f"n = {n:5}: |gradient| >= 0.2 in {far[-1]:.3f}; with l_q cut at 3 in {far_bounded[-1]:.3f}")
 slope = np.log(far[2] / far[1]) / np.log(10.0)
 slope_error = np.sqrt((1 / far[1] + 1 / far[2]) / 400) / np.log(10.0)
-print(f"slope in log n from 1,000 to 10,000: {slope:.2f} ± {2 * slope_error:.2f}, by the argument -0.2 in the limit")
+print(f"slope in log n at the end: {slope:.2f} ± {2 * slope_error:.2f}, by the argument -0.2")
 assert far[2] > 0.1  # the printed form fails
 assert abs(slope + 0.2) < 3 * slope_error
 assert max(far_bounded[1:]) == 0.0  # the corrected one holds
@@ -465,8 +468,9 @@ verdict("Propositions 2 and 3, conditions", "condition", f"P(far) = {far[2]:.2f}
 #   tends to a normal law with variance :math:`\mathrm{Var}[l_p]/p(y_p)^2\cdot mm^\top`. On the q side it puts
 #   :math:`r` for :math:`r_{n_q}`.
 # * **Changes**: the result. :math:`\hat\delta` does not change when a constant is added to :math:`f`; neither does its
-#   covariance, but the printed one does, and it can be too large or too small. See :doc:`09_uncertainty`,
-#   :doc:`/experiments/normality`, :doc:`/coverage`.
+#   covariance, but the printed one does, and it can be too large or too small. See
+#   :doc:`the lesson on uncertainty <09_uncertainty>`, :doc:`normality </experiments/normality>`,
+#   :doc:`coverage </coverage>`.
 
 w_p = likelihood(1.0, grid) / evidence_p
 w_q = likelihood(0.0, grid) / evidence_q * np.exp(grid - 0.25)  # r l_q / q(y_q), with Z(1) = exp(1/4)
@@ -488,15 +492,13 @@ shifted = newton(targets[:200] + 3.0, x_q[:200] + 3.0, likelihood(0.0, x_q[:200]
 assert np.abs(shifted - deltas[:200]).max() < 1e-8  # a shift changes no estimate
 simulated = n * deltas.var()
 error = n * np.std((deltas - deltas.mean()) ** 2) / np.sqrt(runs)
-print(
-    f"n Var: simulated {simulated:.2f} ± {2 * error:.2f}, centred {variance(0, True):.2f}, "
-    f"printed {variance(0, False):.2f} for f = x, {variance(3, False):.2f} for f = x + 3"
-)
+print(f"n Var: simulated {simulated:.2f} ± {2 * error:.2f}, corrected {variance(0, True):.2f}")
+print(f"printed {variance(0, False):.2f} for f = x, {variance(3, False):.2f} for f = x + 3")
 dropped = []
 for size in (100, 1600):
     estimated = likelihood(1.0, rng.normal(size=(1000, size))).mean(axis=1)  # p^(y_p)
     dropped.append(np.std(np.sqrt(size) * (evidence_p - estimated) / estimated * 0.5))
-print(f"what the proof drops has standard deviation {dropped[0]:.2f} for n = 100 and {dropped[1]:.2f} for n = 1,600")
+print(f"sd of what the proof drops: {dropped[0]:.2f} for n = 100, {dropped[1]:.2f} for n = 1,600")
 
 shifts = np.linspace(-2.5, 3.0, 56)
 fig, ax = plt.subplots()
@@ -539,9 +541,7 @@ for s2 in (3.0, 1.5):
         q, r = norm.pdf(x), np.exp((1.0 - 1.0 / s2) / 2.0 * x**2) / np.sqrt(s2)
         table[s2, top] = [np.sum(g) * (x[1] - x[0]) for g in (q * r * x**4, q * r**2 * (x**2 - s2) ** 2)]
         print(
-            "variance {:.1f}, up to |x| = {:2.0f}: E[r f^2] = {:7.4f}, Sigma_q = {:.4g}".format(
-                s2, top, *table[s2, top]
-            )
+            f"variance {s2}, |x| < {top:2.0f}: E[r f^2] = {table[s2, top][0]:7.4f}, Sigma_q = {table[s2, top][1]:.4g}"
         )
 assert abs(table[3.0, 20.0][0] - 27.0) < 1e-6  # the printed conditions are not enough
 assert table[3.0, 20.0][1] > 1e30
@@ -564,10 +564,10 @@ gap = 0.1 * np.sqrt(2.0 / 50)  # standard deviation of the difference of two mea
 for sigma in (10.0, 0.1):
     precision = 50 / sigma**2
     width = 1.0 / np.sqrt(1.0 + precision)
-    print(f"sigma = {sigma:4}: typical delta* = {precision * gap:7.3f}, posterior sd {width:.3f} (prior 1)")
+    print(f"sigma = {sigma:4}: typical delta* = {precision * gap:7.3f}, posterior sd {width:.3f}")
 sides = [prior * np.exp(-25.0 * (grid - mean) ** 2) for mean in (gap, 0.0)]  # sigma = 1, by integration
 between = newton(average(grid, sides[0])[None], grid[None], sides[1][None])[0]
-print(f"sigma =  1.0, by integration: {between:.6f}, by the formula {50 * gap:.6f}")
+print(f"sigma =  1.0: by integration {between:.6f}, by the formula {50 * gap:.6f}")
 assert 50 / 0.1**2 * gap > 50.0  # the printed form fails
 assert abs(between - 50 * gap) < 1e-9  # the corrected one holds
 verdict("Section 5.1, evidence", "claim", "weak evidence makes δ* small")
@@ -613,13 +613,13 @@ verdict("Section 4, f'_pn", "print", "as printed its mean is 1, not b")
 #   :math:`t_i=\log\mu_i-\log l_q+\log\sum_jl_qe^{t_j}`, and :math:`\log\hat E_q-\sum_i\mu_it_i` leaves a term
 #   :math:`-\log n_q`, which is missing.
 # * **Changes**: no minimiser. But primal and dual values differ by :math:`\log n_q`, so that no gap could prove an
-#   answer. With normalised base weights (:doc:`/equations`, tag [D]) nothing is left over.
+#   answer. With normalised base weights (:doc:`equations </equations>`, tag [D]) nothing is left over.
 
 t = F @ found.delta
 printed = l_q * np.exp(t) / np.mean(l_q * np.exp(t))
 primal_value = -b @ found.delta + np.log(np.mean(l_q * np.exp(t)))  # without C', as in the derivation
 print(f"printed weights sum to {printed.sum():.6f}")
-print(f"primal {primal_value:.6f}, printed dual {dual.value:.6f}, less log n_q {dual.value - np.log(n_q):.6f}")
+print(f"primal {primal_value:.6f}, dual {dual.value:.6f}, dual - log n_q {dual.value - np.log(n_q):.6f}")
 assert abs(printed.sum() - n_q) < 1e-9  # the printed form fails
 assert dual.value - primal_value > 1.0
 assert np.abs(printed / n_q - mu.value).max() < 1e-4  # the corrected one holds
@@ -637,7 +637,8 @@ verdict("Supplement, the dual's μ and value", "constant", f"printed μ sum to {
 #   :math:`\mu_j(\delta)=\hat\mu_j`, so that :math:`E_{q_n}=0`. (The theorem's own conditions say so as well: at a
 #   minimiser inside :math:`\Delta_n` the gradient of :math:`E_{q_n}` vanishes, and with an invertible Hessian this
 #   forces :math:`E_{q_n}=0`.) What is left is the solver's tolerance.
-# * **Changes**: a condition that is not needed. Measured in :doc:`/experiments/dual`; derived in :doc:`04_dual`.
+# * **Changes**: a condition that is not needed. Measured in :doc:`the experiment on the dual </experiments/dual>`;
+#   derived in :doc:`the lesson on the dual <04_dual>`.
 
 residual = cp.Variable(2)
 moments = b - F.T @ mu == residual
@@ -647,13 +648,13 @@ for tol in (1e-4, 1e-8, 1e-12):
     relaxed.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
     delta = moments.dual_value  # the sign is that of the equation as written
     e_qn[tol] = np.linalg.norm(tilt(delta, F, l_q)[1] - mu.value @ F)
-    print(f"R_n = 0.05, tolerance {tol:.0e}: multiplier {delta.round(6)}, E_qn {e_qn[tol]:.0e}")
+    print(f"tolerance {tol:.0e}: multiplier {delta.round(6)}, E_qn {e_qn[tol]:.0e}")
 ours = pre.solve(pre.RatioProblem(b, F, np.log(l_q), radius=0.05)).delta
-print(f"delta of the primal with the penalty 0.05 |delta|: {ours.round(6)}")
+print(f"the primal with 0.05 |delta|: {ours.round(6)}")
 assert e_qn[1e-8] < 0.1 * e_qn[1e-4]  # no C_0 is to be reckoned with: the rest is the solver's
 assert e_qn[1e-12] < 1e-7  # the corrected one holds
 assert np.allclose(delta, ours, atol=1e-6)
-verdict("Theorem 3, C_0", "condition", f"not needed: E_qn falls to {e_qn[1e-12]:.0e} with the tolerance")
+verdict("Theorem 3, C_0", "condition", f"E_qn falls with the tolerance, to {e_qn[1e-12]:.0e}", "is not needed")
 
 # %%
 # 17 The last inequality of Theorem 3
@@ -679,7 +680,7 @@ for _ in range(20):
     off = np.linalg.norm(dual_delta - star)
     R_2, _ = min_eigenvalue_in_ball(problem, star, 1.5 * off)
     turned.append(np.linalg.norm(problem.gradient(star) - problem.gradient(dual_delta)) / (R_2 * off))
-print(f"left side over R_2 |delta* - delta_dual|: {min(turned):.3f} to {max(turned):.3f} in {len(turned)} samples")
+print(f"left side over R_2 |delta* - delta_dual|: {min(turned):.3f} to {max(turned):.3f}")
 at_most, at_least = sum(ratio <= 1.0 for ratio in turned), sum(ratio >= 1.0 for ratio in turned)
 assert at_most == 0  # the printed form fails
 assert at_least == 20  # the corrected one holds
@@ -732,7 +733,8 @@ verdict("Section 5.2, score", "constant", "− ℓ is the distance, with C'")
 #   :math:`\max_j\langle v,f(x_q^{(j)})\rangle<\langle v,b\rangle`; along it
 #   :math:`\ell(sv)\le-s\,(\langle v,b\rangle-\max_j\langle v,f_j\rangle)\to-\infty`.
 # * **Changes**: the result of that experiment: what a program returns there depends on when it stops.
-#   :doc:`/experiments/keyword` proves it for all 221 windows. Here are three of them, with fewer rows.
+#   :doc:`The experiment on the keyword </experiments/keyword>` proves it for all 221 windows. Here are three of them,
+#   with fewer rows.
 
 from pre_convex.experiments.keyword import Reading, pair_up
 from pre_convex.experiments.speech import voices
@@ -745,13 +747,9 @@ for window in (5, 20, 35):
     margin = v @ problem.target - (problem.features_q @ v).max()  # computed again from the rows
     falls.append([problem.value(s * v) for s in (1e3, 1e5, 1e7)])
     margins.append(margin)
-    print(
-        "window {:2}: margin {:.4f}; l(sv) = {:.3g}, {:.3g}, {:.3g} for s = 1e3, 1e5, 1e7".format(
-            window, margin, *falls[-1]
-        )
-    )
+    print(f"window {window:2}: margin {margin:.4f}; l(sv) =", *(f"{value:.3g}" for value in falls[-1]))
 repaired = pre.solve(pairs.problem(20).with_radius(1.01 * pre.minimal_radius(pairs.problem(20)).radius))
-print("the same window with R_n 1 % above the least:", repaired.status)
+print("window 20 with R_n 1 % above the least:", repaired.status.name)
 assert min(margins) > 0.0  # the printed form fails
 assert all(fall[2] < fall[1] < fall[0] < 0.0 and fall[2] < -1e3 for fall in falls)
 assert repaired.status.ok  # the corrected one holds
@@ -781,9 +779,8 @@ def local(log_odds, loc):
 places = [norm.pdf(grid, loc=centre, scale=0.5) for centre in (0.0, 1.5)]
 bent = [local(lambda x: np.sin(2.0 * x), loc) for loc in places]
 straight = [local(lambda x: 2.0 * x + 1.0, loc) for loc in places]
-print(
-    "around 0 and around 1.5: log-odds sin 2x {:.3f}, {:.3f}; log-odds 2x + 1 {:.6f}, {:.6f}".format(*bent, *straight)
-)
+print("log-odds sin 2x: {:.6f} around 0, {:.6f} around 1.5".format(*bent))
+print("log-odds 2x + 1: {:.6f} around 0, {:.6f} around 1.5".format(*straight))
 assert bent[0] > 1.0  # the printed form fails
 assert bent[1] < -1.0
 assert np.allclose(straight, 2.0, atol=1e-9)  # the corrected one holds
@@ -799,7 +796,7 @@ verdict("Section 5.3, p_loc", "claim", f"δ* = {bent[0]:.2f} or {bent[1]:.2f}, b
 #   :math:`\Sigma^{-1}\mathrm{Var}\bigl[\bigl(\tfrac{l_p}{p(y_p)}-r\tfrac{l_q}{q(y_q)}\bigr)(f-m)\bigr]\Sigma^{-1}/n`.
 # * **Changes**: the result. If the log-odds are linear, the bracket is zero for every :math:`x`:
 #   :math:`\hat\delta=\delta^*` *exactly*, from any sample, where the sum of two variances is positive. In
-#   :doc:`12_explanation` this is ``paired=True``.
+#   :doc:`the lesson on explanation <12_explanation>` this is ``paired=True``.
 
 rng = np.random.default_rng(10)
 runs, n = 3000, 400
@@ -818,9 +815,7 @@ for name, log_odds in (("2x + 1", lambda x: 2.0 * x + 1.0), ("sin 4x", lambda x:
     both = np.sum(loc * ((w_p - w_q) * (grid - m)) ** 2) / sigma**2
     apart = np.sum(loc * (w_p**2 + w_q**2) * (grid - m) ** 2) / sigma**2
     table.append((simulated, error, both, apart))
-    print(
-        f"{name}: n Var {simulated:.4f} ± {2 * error:.4f} simulated, {both:.4f} of the difference, {apart:.4f} as a sum"
-    )
+    print(f"{name}: n Var {simulated:.3f} ± {2 * error:.3f}, of the difference {both:.3f}, as a sum {apart:.3f}")
 (exact_0, _, both_0, apart_0), (simulated, error, both, apart) = table
 assert apart_0 > 1.0  # the printed form fails
 assert apart > simulated + 20 * error
@@ -840,7 +835,7 @@ verdict("Section 5.3, independence", "result", f"{apart:.2f} as a sum, {both:.2f
 #   black box gives both. With the normaliser of :math:`r`,
 #   :math:`\delta_0=\log\sum_ip(-|x_i)-\log\sum_ip(+|x_i)e^{\langle\hat\delta,x_i\rangle}`.
 # * **Changes**: a claim: the whole local classifier comes from :math:`X_{\mathrm{loc}}` and the black box
-#   (:doc:`/explanation`).
+#   (:doc:`explanation </explanation>`).
 
 x = rng.normal(size=(40, 2))
 minus = 1.0 / (1.0 + np.exp(-(x @ [1.5, -0.7] + 0.4)))
@@ -861,7 +856,8 @@ verdict("Supplement, offset", "claim", f"offset {offset:.3f} from the black box 
 # * **Right**: a pixel without ink is 0 in every row of :math:`X_{\mathrm{loc}}`. Its column of features is zero, its
 #   gradient is zero, and descent from 0 leaves :math:`\delta_i=0`, whatever the black box. Without a penalty every
 #   other :math:`\delta_i` is almost surely not zero. So ":math:`|\delta_i|>0`" finds the ink, for any classifier.
-# * **Changes**: a claim; :doc:`/experiments/digits` measures the same with trained and with random networks.
+# * **Changes**: a claim; :doc:`the experiment on digits </experiments/digits>` measures the same with trained and with
+#   random networks.
 #
 # An 8 × 8 digit and a "black box" that looks at noise: random weights, of which half are zero.
 
@@ -893,7 +889,8 @@ verdict("Section 5.3, selected pixels", "claim", f"{selected.sum()} selected = {
 #   the covariance :math:`\Sigma_q`, and :math:`\frac{n_p}{n_q}\Sigma_q` only with its factor.
 # * Theorem 3: ":math:`\exists R_n\le R_3/\sqrt{n_p\wedge n_q}` such that": the proof holds for *all* such :math:`R_n`.
 # * Section 5.2: ":math:`y_t=x_t+\epsilon'`, :math:`\epsilon\sim N(0,.02)`" is :math:`\epsilon'\sim N(0,.02)`. Whether
-#   .1 and .02 are variances or standard deviations is not said; :doc:`/experiments/latent-signal` does both.
+#   .1 and .02 are variances or standard deviations is not said;
+#   :doc:`the experiment on latent signals </experiments/latent-signal>` does both.
 # * Section 5.2: "the latent signal :math:`p` … compared to the background :math:`q`" has the roles exchanged; in the
 #   rest of the section :math:`p` is the background and :math:`q` the signal.
 # * Section 5.2: "State-Space Transformation (SST)": the method cited rests on singular-spectrum analysis, as its title
@@ -908,17 +905,22 @@ verdict("Section 5.3, selected pixels", "claim", f"{selected.sum()} selected = {
 # :math:`\Sigma` of Proposition 2 depends on :math:`\delta`, and from Theorem 2 on it is taken at :math:`\delta^*`;
 # :math:`C'` is a constant of (5) and later one of a tail; :math:`\mu` is a multiplier in one proof and weights in
 # another; :math:`r_{n_q}` contains the unknown :math:`q(y_q)`, which cancels wherever it is used. Our names for all
-# symbols: :doc:`/reference/symbols`.
+# symbols: :doc:`symbols </reference/symbols>`.
 #
-# Whether the paper's *measurements* reproduce is another question, answered in :doc:`/results`.
+# Whether the paper's *measurements* reproduce is another question, answered in :doc:`the measured pages </results>`.
 
 # %%
 # Summary
 # -------
+#
+# Number, place, kind, and what its check said about the printed form.
 
-print("In all of them the assertions hold: the printed form fails, the corrected one does not.\n")
-for number, place, kind, finding in checks:
-    print(f"{number:2} {place:37} {kind:9} {finding}")
-kinds = [kind for _, _, kind, _ in checks]
-print("\n" + ", ".join(f"{kind} {kinds.count(kind)}" for kind in dict.fromkeys(kinds)))
+for number, place, kind, printed in checks:
+    print(f"{number:2} {place:37} {kind:9} {printed}")
 assert len(checks) == 23
+
+# %%
+# "Fails" means: the assertions of that point hold, among them those of the corrected form.
+
+kinds = [kind for _, _, kind, _ in checks]
+print(", ".join(f"{kind} {kinds.count(kind)}" for kind in dict.fromkeys(kinds)))
