@@ -453,9 +453,10 @@ verdict("Propositions 2 and 3, conditions", "condition", "are not sufficient")
 # * **Printed**: :math:`\Sigma_p=\mathrm{Var}_p[\frac{l_p}{p(y_p)}f]`,
 #   :math:`\Sigma_q=\mathrm{Var}_q[r\frac{l_q}{q(y_q)}f]`.
 # * **Right**: :math:`\Sigma_p=\mathrm{Var}_p[\frac{l_p}{p(y_p)}(f-m)]` and
-#   :math:`\Sigma_q=\mathrm{Var}_q[r\frac{l_q}{q(y_q)}(f-m)]` with :math:`m=E_{p(x|y_p)}[f]`, which is also
-#   :math:`E_{q(x|y_q)}[rf]` at :math:`\delta^*`. For :math:`b-m=\hat E_p[l_p(f-m)]/\hat p(y_p)` exactly, and the
-#   numerator has mean zero, so that only here :math:`\hat p(y_p)` may be replaced by :math:`p(y_p)`. In the same way
+#   :math:`\Sigma_q=\mathrm{Var}_q[r\frac{l_q}{q(y_q)}(f-m)]` and :math:`\Sigma` of point 6, with
+#   :math:`m=E_{p(x|y_p)}[f]`, which is also :math:`E_{q(x|y_q)}[rf]` at :math:`\delta^*`. For
+#   :math:`b-m=\hat E_p[l_p(f-m)]/\hat p(y_p)` exactly, and the numerator has mean zero, so that only here
+#   :math:`\hat p(y_p)` may be replaced by :math:`p(y_p)`. In the same way
 #   :math:`\sum_j\mu_jf_j-m=\hat E_q[e^{\langle\delta^*,f\rangle}l_q(f-m)]/\hat E_q[e^{\langle\delta^*,f\rangle}l_q]`.
 #   The proof drops :math:`\sqrt{n_p}\,\frac{p(y_p)-\hat p(y_p)}{\hat p(y_p)}\hat E_p[f_p']`, which does not vanish: it
 #   tends to a normal law with variance :math:`\mathrm{Var}[l_p]/p(y_p)^2\cdot mm^\top`. On the q side it puts
@@ -723,8 +724,8 @@ verdict("Section 5.2, score", "constant", "has the wrong sign")
 #   :math:`\max_j\langle v,f(x_q^{(j)})\rangle<\langle v,b\rangle`; along it
 #   :math:`\ell(sv)\le-s\,(\langle v,b\rangle-\max_j\langle v,f_j\rangle)\to-\infty`.
 # * **Changes**: the result of that experiment: what a program returns there depends on when it stops.
-#   :doc:`The experiment on the keyword </experiments/keyword>` proves it for all 221 windows. Here are three of them,
-#   with fewer rows.
+#   :doc:`The experiment on the keyword </experiments/keyword>` proves it for all 221 windows, in speech made for the
+#   purpose, since the paper's recording is not at hand. Here are three of them, with fewer rows.
 
 from pre_convex.experiments.keyword import Reading, pair_up
 from pre_convex.experiments.speech import voices
@@ -785,8 +786,8 @@ verdict("Section 5.3, p_loc", "claim", "holds only if linear")
 # * **Right**: with :math:`x_p^{(i)}=x_q^{(i)}` the two terms of a row are added before they are squared:
 #   :math:`\Sigma^{-1}\mathrm{Var}\bigl[\bigl(\tfrac{l_p}{p(y_p)}-r\tfrac{l_q}{q(y_q)}\bigr)(f-m)\bigr]\Sigma^{-1}/n`.
 # * **Changes**: the result. If the log-odds are linear, the bracket is zero for every :math:`x`:
-#   :math:`\hat\delta=\delta^*` *exactly*, from any sample, where the sum of two variances is positive. In
-#   :doc:`the lesson on explanation <12_explanation>` this is ``paired=True``.
+#   :math:`\hat\delta=\delta^*` *exactly*, from any sample, where the sum of two variances is positive. The paper draws
+#   no intervals in section 5.3; who does needs ``paired=True`` (:doc:`the lesson on explanation <12_explanation>`).
 
 rng = np.random.default_rng(10)
 runs, n = 3000, 400
@@ -825,7 +826,7 @@ verdict("Section 5.3, independence", "result")
 #   black box gives both. With the normaliser of :math:`r`,
 #   :math:`\delta_0=\log\sum_ip(-|x_i)-\log\sum_ip(+|x_i)e^{\langle\hat\delta,x_i\rangle}`.
 # * **Changes**: a claim: the whole local classifier comes from :math:`X_{\mathrm{loc}}` and the black box
-#   (:doc:`explanation </explanation>`).
+#   (:doc:`explanation </explanation>`). To find important features one does not need :math:`c`, as the paper says.
 
 x = rng.normal(size=(40, 2))
 minus = 1.0 / (1.0 + np.exp(-(x @ [1.5, -0.7] + 0.4)))
@@ -840,9 +841,9 @@ verdict("Supplement, offset", "claim", "is not needed")
 # 23 The selected pixels are the ink, by construction
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# * **Where**: end of section 5.3, with :math:`f(x)=x` and super-pixels set to 0. **Printed**: "the selected pixels (on
-#   which :math:`|\delta_i|>0`) are indeed parts of the written digits thus should be important features of the
-#   black-box classifier."
+# * **Where**: end of section 5.3, with :math:`f(x)=x`, read as the pixels, and super-pixels set to 0. **Printed**:
+#   "the selected pixels (on which :math:`|\delta_i|>0`) are indeed parts of the written digits thus should be
+#   important features of the black-box classifier."
 # * **Right**: a pixel without ink is 0 in every row of :math:`X_{\mathrm{loc}}`. Its column of features is zero, its
 #   gradient is zero, and descent from 0 leaves :math:`\delta_i=0`, whatever the black box. Without a penalty every
 #   other :math:`\delta_i` is almost surely not zero. So ":math:`|\delta_i|>0`" finds the ink, for any classifier.
