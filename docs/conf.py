@@ -71,6 +71,8 @@ sphinx_gallery_conf = {
     "reference_url": {"pre_convex": None},
 }
 
+highlight_language = "text"  # what a block printed is not code
+
 html_theme = "pydata_sphinx_theme"
 html_title = "pre_convex"
 html_static_path = ["_static"]
