@@ -140,7 +140,7 @@ def test_every_how_to_page_is_a_question_and_is_listed():
         text = page.read_text(encoding="utf-8")
         assert text.splitlines()[0].startswith("# ")
         assert "?" in text.splitlines()[0], page.name
-        assert f"\n{page.stem}\n" in listed, page.name
+        assert f" <{page.stem}>\n" in listed, page.name
         assert "](../reference/" in text or "](../detection.md" in text or "](../equations.md" in text, page.name
         assert "](../lessons/" in text or page.stem in ("dask", "save-and-load"), page.name
 
