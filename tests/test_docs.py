@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -196,6 +197,95 @@ def test_every_aim_is_on_the_page(monkeypatch):
     for row in aims:
         if scale.headline(row):
             assert figures(row) in text
+
+
+def compared(row):
+    """Cells of a row of the README's comparison: this package, empirical_calibration, CLARABEL, densratio, L-BFGS-B."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith(f"| {row} |"))
+    return [cell.strip(" *") for cell in line.strip("|").split("|")[1:]]
+
+
+def number(cell):
+    return float(re.search(r"[\d.]+", cell)[0])
+
+
+OF_PEER = {0: "pre_convex newton", 1: "empirical_calibration", 4: "scipy L-BFGS-B"}
+
+
+@pytest.mark.parametrize(("column", "peer"), OF_PEER.items(), ids=OF_PEER.values())
+def test_the_comparison_in_the_readme_counts_what_is_stored(column, peer):
+    run = [row for row in table("peers") if row["peer"] == peer and row["failure"] not in ("cannot state it",)]
+    failed = [row["failure"] for row in run if row["failure"]]
+    assert compared("moment problems it could state, failures")[column] == f"{len(failed)} of {len(run)}"
+    false = sum(words == "claims an answer where there is none" for words in failed)
+    assert compared("false claims of an answer")[column] == str(false)
+    times = [float(row["time"]) for row in run if not row["failure"]]
+    cell = compared("time on small problems, newton = 1")[column]
+    assert number(cell) == pytest.approx(statistics.median(times), abs=0.01)
+
+
+def test_the_comparison_in_the_readme_has_the_times_of_large_problems():
+    stored = {row["work"]: number(row["measured"]) for row in table("scale")}
+    large, same = compared("time, 10⁶ rows, 20 columns, isotropic"), compared("the same, correlated")
+    lbfgs = "L-BFGS-B (scipy's defaults)", "L-BFGS-B (asked for 1e-9, columns standardised)"
+    for cell, who, rows, kind in (
+        (large[1], "empirical_calibration", "1,000,000", "isotropic"),
+        (same[1], "empirical_calibration", "1,000,000", "correlated"),
+        (large[2], "CLARABEL", "100,000", "isotropic"),
+        (large[4], lbfgs[0], "1,000,000", "isotropic"),
+        (same[4], lbfgs[1], "1,000,000", "correlated"),
+    ):
+        assert number(cell) == pytest.approx(stored[f"solve against {who}, n = {rows}, k = 20, {kind}"], rel=0.005)
+
+
+def test_the_comparison_in_the_readme_has_what_the_solver_benchmark_says_of_clarabel():
+    text = (ROOT / "docs" / "solvers.md").read_text(encoding="utf-8")
+    solved, false = re.search(r"^\| CLARABEL primal \| 1e-6 \| \d+ % \| (\d+) \| (\d+) \|", text, re.M).groups()
+    assert compared("moment problems it could state, failures")[2].startswith(f"{159 - int(solved)} of 159")
+    assert compared("false claims of an answer")[2].startswith(false)
+    slower = re.search(r"At 1e-6 newton is quickest.*?CLARABEL primal takes ([\d.]+) times", text)[1]
+    assert compared("time on small problems, newton = 1")[2].startswith(slower)
+
+
+def test_the_comparison_in_the_readme_has_the_correlations_of_two_bumps():
+    found = {}
+    for row in table("peers"):
+        if row["kind"] == "two bumps against one":
+            found.setdefault(row["peer"], []).append(float(row["correlation"]))
+    middle = {peer: round(statistics.median(values), 2) for peer, values in found.items()}
+    cells = compared("two bumps against one: correlation with the truth")
+    ours = middle["pre_convex, quadratic and kernel, cv"], middle["pre_convex, kernel, radius auto"]
+    assert re.findall(r"0\.\d+", cells[0]) == [f"{value:.2f}" for value in ours]
+    others = [value for peer, value in middle.items() if peer.startswith(("densratio", "adapt"))]
+    assert re.findall(r"0\.\d+", cells[3]) == [f"{min(others):.2f}", f"{max(others):.2f}"]
+
+
+def test_the_picture_is_what_its_script_draws(monkeypatch):
+    pytest.importorskip("matplotlib", reason="needs the extra 'plot'")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import picture
+
+    digits = re.compile(r"-?\d+\.\d+")
+    stored, drawn = (ROOT / "docs" / "picture.svg").read_text(encoding="utf-8"), picture.draw()
+    assert digits.sub("0", drawn) == digits.sub("0", stored), "make picture"
+    pairs = zip(digits.findall(drawn), digits.findall(stored), strict=True)
+    assert max(abs(float(a) - float(b)) for a, b in pairs) < 0.02  # of 734 points
+
+
+def test_the_proof_of_the_picture_holds(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import picture
+
+    fit, _, x_q = picture.fitted()
+    upper, lower = picture.bounds(fit.problem_, 11).T
+    best = fit.solution_.primal_value
+    assert (upper >= best - 1e-9).all()
+    assert (lower <= best + 1e-6).all()
+    assert upper[-1] - lower[-1] < 1e-3
+    truth = picture.true_log_ratio(x_q)  # of the two posteriors, whose densities are normal
+    band = fit.log_ratio_interval(x_q[:, None])
+    assert ((band.lower < truth) & (truth < band.upper)).mean() > 0.9
 
 
 def test_the_costs_have_a_command_that_runs():
