@@ -93,11 +93,21 @@ def hull(ax, fit):
     line = {"arrowstyle": "-", "color": ORANGE, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 6}
     ax.annotate(r"$b=\sum w_i\,f(x_{p,i})$" + "\n" + r"   $=\sum\mu_j\,f(x_{q,j})$", b, (-1.1, 2.1), color=ORANGE,
                 arrowprops=line)  # fmt: skip
-    ax.annotate("ball of radius $R$:\nslack, if you like", b + RADIUS * np.array([0.5, -0.87]), (0.62, -0.3), color=ORANGE,
+    edge = b + RADIUS * np.array([0.5, -0.87])
+    ax.annotate("ball of radius $R$:\nslack, if you like", edge, (0.62, -0.3), color=ORANGE,
                 arrowprops={**line, "shrinkB": 0})  # fmt: skip
     ax.text(-2.05, -0.25, "areas: $\\mu_j$", color=BLUE)
     ax.text(-1.62, 3.06, "hull of $f(x_{q,j})$", color=BLUE)
-    ax.set(xlim=(-2.2, 2.3), ylim=(-0.4, 4.1), xlabel="$x$", ylabel="$x^2$", aspect="equal", xticks=[-2, -1, 0, 1, 2], yticks=[0, 1, 2, 3, 4], anchor="N")
+    ax.set(
+        xlim=(-2.2, 2.3),
+        ylim=(-0.4, 4.1),
+        xlabel="$x$",
+        ylabel="$x^2$",
+        aspect="equal",
+        xticks=[-2, -1, 0, 1, 2],
+        yticks=[0, 1, 2, 3, 4],
+        anchor="N",
+    )
 
 
 def ratio(ax, fit):
@@ -119,7 +129,14 @@ def proof(ax, fit, steps=11):
     ax.fill_between(np.arange(steps), lower, upper, color=GREY, alpha=0.18, linewidth=0)
     ax.plot(upper, color=ORANGE, linewidth=1.8, marker="v", markersize=4)
     ax.plot(lower, color=BLUE, linewidth=1.8, marker="^", markersize=4)
-    ax.set(xlim=(-0.2, steps - 0.8), xlabel="iterations", ylabel="value", xticks=range(0, steps, 2), yticks=[-1.5, -1, -0.5, 0], ylim=(-1.75, 0.1))
+    ax.set(
+        xlim=(-0.2, steps - 0.8),
+        xlabel="iterations",
+        ylabel="value",
+        xticks=range(0, steps, 2),
+        yticks=[-1.5, -1, -0.5, 0],
+        ylim=(-1.75, 0.1),
+    )
     ax.text(0.25, 0.75, r"primal value of $\delta$", color=ORANGE, transform=ax.transAxes)
     ax.text(0.25, 0.04, r"dual value of feasible $\mu$", color=BLUE, transform=ax.transAxes)
 

@@ -85,8 +85,8 @@ class Inference:
             raise DataError(f"kind: {kind!r} is not known; use one of {', '.join(KINDS)}")
         if problem.radius > 0.0:
             raise DataError(
-                f"radius: a radius of {problem.radius:g} biases the estimate towards zero by as much as its noise, so that "
-                "no interval around it has the coverage it claims; solve with radius=0"
+                f"radius: a radius of {problem.radius:g} biases the estimate towards zero by as much as its noise, so "
+                "that no interval around it has the coverage it claims; solve with radius=0"
             )
         self.problem, self.kind = problem, kind
         self.delta = as_vector(delta, "delta", problem.k)
