@@ -19,22 +19,51 @@ def address(tmp_path_factory):
     return path.as_uri()
 
 
-@pytest.fixture
-def visit(browser, address):
-    """Open the page at a fragment; at the end nothing has been complained about and nothing asked of another host."""
-    opened = []
+class Visitor:
+    """Opens the page, in a tab of its own or in one that is used again; every complaint and request is kept."""
 
-    def go(fragment="", width=1300, height=1000, **context):
-        tab = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce", **context)
+    def __init__(self, browser, address):
+        self.browser, self.address, self.tabs = browser, address, []
+        self.page = self.open("#preset=kliep")
+
+    def open(self, fragment="", width=1300, height=1000, **context):
+        """A new tab at a fragment."""
+        tab = self.browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce", **context)
         page = tab.new_page()
-        watch = Watch(page)
-        page.goto(f"{address}{fragment}")
+        self.tabs.append((tab, Watch(page)))
+        page.goto(f"{self.address}{fragment}")
         page.wait_for_selector("html.ready")
-        opened.append((tab, watch))
         return page
 
-    yield go
-    for tab, watch in opened:
-        assert watch.complaints == []
-        assert [url.split("#")[0].split("?")[0] for url in watch.requests] == [address] * len(watch.requests)
-        tab.close()
+    def preset(self, name, width=1300, height=1000, scheme="light"):
+        """The tab that is used again, with a preset."""
+        page = self.page
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.evaluate("name => { player.follow(); store.replace(presets.copy(presets.find(name).state)); }", name)
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.evaluate("document.activeElement.blur()")
+        return page
+
+    def check(self):
+        """Nothing was complained about, and nothing asked of another host; tabs of a test's own are closed."""
+        for tab, watch in self.tabs:
+            complaints, asked = watch.complaints[:], [url.split("#")[0].split("?")[0] for url in watch.requests]
+            watch.complaints.clear()
+            watch.requests.clear()
+            if tab is not self.tabs[0][0]:
+                tab.close()
+            assert complaints == []
+            assert asked == [self.address] * len(asked)
+        del self.tabs[1:]
+
+
+@pytest.fixture(scope="module")
+def visitor(browser, address):
+    return Visitor(browser, address)
+
+
+@pytest.fixture
+def visit(visitor):
+    yield visitor
+    visitor.check()

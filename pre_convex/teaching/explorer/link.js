@@ -23,11 +23,19 @@ const link = (() => {
     return Object.entries(parts).filter(([, v]) => v !== "").map(([k, v]) => `${k}=${v}`).join("&");
   }
 
+  function decoded(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text; // a broken % stays as it is, and is no number
+    }
+  }
+
   // null if the text is no state; whatever is missing is that of the first preset
   function read(text) {
     const given = Object.fromEntries(text.replace(/^#/, "").split("&").filter((t) => t.includes("=")).map((t) => {
       const at = t.indexOf("=");
-      return [t.slice(0, at), decodeURIComponent(t.slice(at + 1))];
+      return [t.slice(0, at), decoded(t.slice(at + 1))];
     }));
     if (given.preset) {
       const preset = presets.find(given.preset);

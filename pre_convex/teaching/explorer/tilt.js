@@ -39,7 +39,21 @@ const tilt = (() => {
     return found;
   }
 
-  const value = (p, delta) => at(p, delta, false).value;
+  // the value alone, without a list for every point, since pictures of it ask for thousands
+  function value(p, delta) {
+    const n = p.G.length;
+    let top = -Infinity;
+    let total = 0;
+    for (let j = 0; j < n; j++) {
+      let z = p.a[j];
+      for (let i = 0; i < delta.length; i++) z += p.G[j][i] * delta[i];
+      if (z > top) {
+        total = total * Math.exp(top - z) + 1;
+        top = z;
+      } else total += Math.exp(z - top);
+    }
+    return top + Math.log(total) + (p.R ? p.R * norms.dual(p.norm, delta) : 0);
+  }
 
   // D(μ) of [D]
   const dualValue = (p, mu) => mu.reduce((s, w, j) => s + (w > 0 ? w * (p.a[j] - Math.log(w)) : 0), 0);

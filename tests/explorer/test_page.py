@@ -1,0 +1,446 @@
+"""The explorer as a reader uses it: mouse, sliders, keys, a phone, light and dark."""
+
+import re
+
+import pytest
+
+PANELS = ("samples", "hull", "primal", "weights", "gap", "ratio")
+PRESETS = {
+    "kliep": "optimal",
+    "posterior": "optimal",
+    "plane": "optimal",
+    "peaked": "optimal",
+    "boundary": "boundary",
+    "outside": "infeasible",
+    "rescued": "optimal",
+    "sparse": "optimal",
+    "curve": "optimal",
+    "doubled": "optimal",
+}
+
+
+def settle(page):
+    """Wait for the two frames in which a change is drawn."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def drawn(page):
+    """The drawing of every panel, without what only marks a selection."""
+    script = """() => Object.fromEntries([...document.querySelectorAll('.panel')].map(p => [p.id.slice(6),
+        [...p.querySelectorAll('.plot svg > g')].slice(0, -1).map(g => g.innerHTML).join('')]))"""
+    return page.evaluate(script)
+
+
+def status(page):
+    return page.get_attribute("#status", "data-status")
+
+
+def figure(page, name):
+    return page.inner_text(f"#figure-{name}")
+
+
+def delta(page):
+    return page.evaluate("explorer.current.run.delta")
+
+
+def centre(page, panel, kind, index):
+    box = page.locator(f'#panel-{panel} .handle[data-kind="{kind}"][data-index="{index}"]').bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(page, start, by, steps=4):
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + by[0], start[1] + by[1], steps=steps)
+    page.mouse.up()
+    settle(page)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_is_what_its_name_says(visit, preset):
+    page = visit.preset(preset)
+    assert status(page) == PRESETS[preset]
+    assert page.get_attribute(f'[data-preset="{preset}"]', "aria-pressed") == "true"
+    for panel in PANELS:  # no panel is empty, and none draws what is not a number
+        text = drawn(page)[panel]
+        assert len(text) > 200
+        assert not re.search(r"NaN|Infinity|undefined", text)
+    if PRESETS[preset] == "optimal":
+        assert page.evaluate("explorer.current.run.gap") < 1e-8
+
+
+@pytest.mark.parametrize("preset", ["kliep", "plane"])
+def test_dragging_a_point_moves_every_panel_and_the_answer(visit, preset):
+    page = visit.preset(preset)
+    before, old = drawn(page), delta(page)
+    drag(page, centre(page, "samples", "q", 3), (45, -30))
+    after = drawn(page)
+    for panel in PANELS:
+        assert after[panel] != before[panel], panel
+    assert delta(page) != old
+    assert status(page) == "optimal"
+    assert page.evaluate("explorer.current.run.gap") < 1e-10
+
+
+def test_the_gap_is_read_on_the_page(visit):
+    page = visit.preset("kliep")
+    page.evaluate("player.go(0)")
+    settle(page)
+    wide = page.evaluate("explorer.current.run.path[0].proof.gap")
+    assert float(figure(page, "gap")) == pytest.approx(wide, abs=1e-3)
+    drag(page, centre(page, "samples", "q", 0), (-30, 0))
+    page.evaluate("player.go(0)")
+    settle(page)
+    assert float(figure(page, "gap")) == pytest.approx(
+        page.evaluate("explorer.current.run.path[0].proof.gap"), abs=1e-3
+    )
+    assert page.evaluate("explorer.current.run.path[0].proof.gap") != wide
+
+
+def test_dragging_the_target_moves_the_p_sample_with_it(visit):
+    page = visit.preset("kliep")
+    points = page.evaluate("store.state.p.map(x => x[0])")
+    b = page.evaluate("explorer.current.b[0]")
+    drag(page, centre(page, "hull", "b", 0), (25, 0))
+    moved = page.evaluate("store.state.p.map(x => x[0])")
+    by = page.evaluate("explorer.current.b[0]") - b
+    assert by > 0.1
+    assert [new - old for new, old in zip(moved, points, strict=True)] == pytest.approx([by] * len(points), abs=1e-3)
+
+
+def test_a_target_set_by_hand_sticks_to_the_edge_and_leaves_the_hull(visit):
+    page = visit.preset("plane")
+    page.check('input[name="target"][value="hand"]', force=True)
+    settle(page)
+    # straight up from b the hull ends somewhere; the magnet holds the target on it
+    x, y = centre(page, "hull", "b", 0)
+    seen = set()
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(34):
+        page.mouse.move(x, y - 4 * step)
+        page.evaluate("explorer.flush()")
+        seen.add(status(page))
+    page.mouse.up()
+    assert seen == {"optimal", "boundary", "infeasible"}
+    assert page.evaluate("explorer.current.run.hull.radius") > 0.1
+
+
+SLIDERS = {"tp": 0.7, "tq": 0.6, "yp": -1.2, "yq": 1.4, "R": 0.35}
+
+
+@pytest.mark.parametrize("slider", SLIDERS)
+def test_every_slider_moves_the_answer_and_the_panels(visit, slider):
+    page = visit.preset("posterior")
+    before, old = drawn(page), delta(page)
+    page.evaluate(
+        "([id, v]) => { const s = document.getElementById(id); s.value = v; s.dispatchEvent(new Event('input')); }",
+        [slider, str(SLIDERS[slider])],
+    )
+    settle(page)
+    after = drawn(page)
+    for panel in ("hull", "primal", "gap", "ratio", "weights", "samples"):
+        assert after[panel] != before[panel], panel
+    assert delta(page) != old
+    assert page.inner_text(f"#{slider}-value") != ""
+
+
+def test_leaving_the_hull_and_coming_back_by_the_radius(visit):
+    page = visit.preset("outside")
+    assert status(page) == "infeasible"
+    assert figure(page, "dual") == figure(page, "gap") == "none"
+    assert page.locator("#panel-hull .separator").count() >= 1
+    assert "falls without end" in page.inner_text("#sentence")
+    values, sizes = page.evaluate("""() => { const path = explorer.current.run.path;
+        return [path.map(x => x.value), path.map(x => Math.hypot(...x.delta))]; }""")
+    assert all(new < old for old, new in zip(values, values[1:], strict=False))
+    assert all(new > old for old, new in zip(sizes, sizes[1:], strict=False))
+    radius = page.evaluate("explorer.current.run.hull.radius")
+    page.click("#enough")
+    settle(page)
+    assert page.evaluate("store.state.R") == pytest.approx(radius, abs=0.03)
+    assert page.evaluate("store.state.R") > radius
+    assert status(page) == "optimal"
+    assert page.locator("#enough").is_hidden()
+
+
+@pytest.mark.parametrize("norm", ["2", "inf", "1"])
+def test_the_ball_has_the_shape_of_its_norm(visit, norm):
+    page = visit.preset("rescued")
+    page.check(f'input[name="norm"][value="{norm}"]', force=True)
+    settle(page)
+    corners = page.get_attribute("#panel-hull .ball", "d").count("L") + 1
+    assert corners == (72 if norm == "2" else 4)
+    assert norm == page.evaluate("explorer.current.problem.norm")
+
+
+def test_playing_goes_step_by_step_to_the_end(visit):
+    page = visit.preset("curve")
+    steps = page.evaluate("explorer.current.steps")
+    assert steps >= 4
+    assert page.inner_text("#time-value") == f"{steps} / {steps}"
+    page.click("#reset")
+    settle(page)
+    assert page.inner_text("#time-value") == f"0 / {steps}"
+    assert status(page) == "solving"
+    assert delta(page) != [0, 0]
+    assert figure(page, "delta") == "(0.000, 0.000)"
+    seen = []
+    for _ in range(steps):
+        seen.append(page.evaluate("model.at(explorer.current, player.now()).proof.gap"))
+        page.click("#step")
+        settle(page)
+    assert seen[-1] < 1e-6 < seen[0]
+    assert page.is_disabled("#step")
+    page.click("#back")
+    settle(page)
+    assert page.inner_text("#time-value") == f"{steps - 1} / {steps}"
+    page.click("#reset")
+    page.click("#play")
+    page.wait_for_selector('#play[aria-label="Pause"]')
+    page.wait_for_function("player.now() >= 1")
+    page.click("#play")
+    page.wait_for_selector('#play[aria-label="Play"]')
+    stopped = page.evaluate("player.now()")
+    settle(page)
+    assert page.evaluate("player.now()") == stopped < steps
+    page.click("#end")
+    settle(page)
+    assert status(page) == "optimal"
+
+
+def test_between_steps_delta_moves_unless_motion_is_reduced(visit):
+    seen = {}
+    page = visit.preset("kliep")
+    for motion in ("reduce", "no-preference"):
+        page.emulate_media(reduced_motion=motion)
+        page.evaluate("player.reset(); player.play();")
+        times = page.evaluate("""() => new Promise(done => { const seen = []; const look = () => { seen.push(player.now());
+            if (seen.at(-1) < 2) requestAnimationFrame(look); else done(seen); }; look(); })""")
+        seen[motion] = {time for time in times if time != int(time)}
+        page.evaluate("player.pause()")
+    assert seen["reduce"] == set()
+    assert seen["no-preference"]
+
+
+def test_a_session_with_keys_only(visit):
+    page = visit.preset("plane")
+    page.focus("#copy")
+    reached = set()
+    for _ in range(70):  # more stops than there are
+        page.keyboard.press("Tab")
+        kind = page.evaluate("document.activeElement.dataset.kind ?? document.activeElement.id")
+        reached.add(kind)
+        if kind == "b":
+            break
+    assert {"theme", "R", "tp", "yp", "tq", "yq", "add-q", "add-p", "play", "time", "q", "p", "b"} <= reached
+    ring = page.evaluate("getComputedStyle(document.activeElement).strokeWidth")
+    assert float(ring.removesuffix("px")) >= 2  # the focus is seen
+    b = page.evaluate("explorer.current.b")
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert page.evaluate("explorer.current.b[0]") == pytest.approx(b[0] + 0.1, abs=1e-3)
+    page.evaluate("document.querySelector('#panel-samples .handle[data-kind=q]').focus()")
+    x = page.evaluate("store.state.q[0]")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Shift+ArrowLeft")
+    settle(page)
+    assert page.evaluate("store.state.q[0]") == pytest.approx([x[0] - 0.01, x[1] + 0.1])
+    assert page.evaluate("document.activeElement.dataset.index") == "0"  # drawing again keeps the focus
+    count = page.evaluate("store.state.q.length")
+    page.keyboard.press("+")
+    settle(page)
+    assert page.evaluate("store.state.q.length") == count + 1
+    assert page.evaluate("Number(document.activeElement.dataset.index)") == count
+    page.keyboard.press("Delete")
+    settle(page)
+    assert page.evaluate("store.state.q.length") == count
+    page.keyboard.press("Home")
+    settle(page)
+    assert page.evaluate("player.now()") == 0
+    page.keyboard.press(".")
+    settle(page)
+    assert page.evaluate("player.now()") == 1
+    page.keyboard.press("Space")
+    assert page.evaluate("player.isPlaying()")
+    page.keyboard.press("Space")
+    assert not page.evaluate("player.isPlaying()")
+    page.keyboard.press("End")
+    page.keyboard.press("Control+z")
+    settle(page)
+    assert page.evaluate("store.state.q.length") == count + 1
+
+
+def test_clicks_and_buttons_add_and_remove(visit):
+    page = visit.preset("kliep")
+    q, p = page.evaluate("[store.state.q.length, store.state.p.length]")
+    box = page.locator("#panel-samples .plot svg").bounding_box()
+    page.mouse.click(box["x"] + 0.97 * box["width"], box["y"] + 0.75 * box["height"])  # the lane of q
+    settle(page)
+    assert page.evaluate("[store.state.q.length, store.state.p.length]") == [q + 1, p]
+    assert page.evaluate("store.state.q.at(-1)[0]") > 2.8
+    page.click("#remove")
+    settle(page)
+    page.click("#add-p")
+    settle(page)
+    assert page.evaluate("[store.state.q.length, store.state.p.length]") == [q, p + 1]
+    page.click("#undo")
+    settle(page)
+    assert page.evaluate("store.state.p.length") == p
+    page.click("#redo")
+    settle(page)
+    assert page.evaluate("store.state.p.length") == p + 1
+    for _ in range(30):
+        page.evaluate("drag.addBeside('q')")
+    assert page.evaluate("store.state.q.length") == 24
+    assert page.is_disabled("#add-q")
+    for _ in range(30):
+        page.evaluate("store.remove({kind: 'q', index: 0})")
+    settle(page)
+    assert page.evaluate("store.state.q.length") == 2
+    assert page.is_disabled("#remove")
+
+
+def test_a_link_gives_the_same_page_again(visit):
+    page = visit.preset("sparse")
+    drag(page, centre(page, "samples", "q", 2), (20, 15))
+    page.evaluate("link.remember(true)")
+    fragment = page.evaluate("location.hash")
+    again = visit.open(fragment)
+    assert again.evaluate("store.state") == page.evaluate("store.state")
+    assert delta(again) == delta(page)
+
+
+BROKEN = ("#q=1,2&R=oops", "#f=plane&q=NaN,1;2,x&norm=7", "#preset=nothing", "#b=1e9,3", "#%", "#R=%E0%A4%A")
+
+
+def test_a_broken_link_does_no_harm(visit):
+    page = visit.open(BROKEN[0])
+    for fragment in BROKEN:
+        page.evaluate("fragment => { location.hash = fragment; }", fragment)
+        settle(page)
+        assert status(page) in ("optimal", "infeasible", "boundary")
+
+
+@pytest.mark.parametrize("preset", ["posterior", "outside"])
+@pytest.mark.parametrize("width", [320, 380, 700, 1000])
+def test_nothing_is_wider_than_the_screen(visit, width, preset):
+    page = visit.preset(preset, width=width, height=800)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = page.evaluate("""() => [...document.querySelectorAll('.panel svg text, .figures dd, .transport *, .controls *')]
+        .filter(n => n.getClientRects().length && n.closest('[hidden]') === null)
+        .filter(n => n.getBoundingClientRect().right > innerWidth + 0.5).map(n => n.outerHTML)""")
+    assert outside == []
+
+
+def test_a_phone_has_one_column_and_room_for_fingers(visit):
+    page = visit.open("#preset=plane", width=380, height=800, has_touch=True)
+    lefts = page.evaluate("[...document.querySelectorAll('.panel')].map(p => p.getBoundingClientRect().left)")
+    assert len(set(lefts)) == 1
+    small = page.evaluate("""() => [...document.querySelectorAll('button, .segments label, input[type=range], summary, .handle')]
+        .filter(n => n.getClientRects().length).map(n => [n.id || n.className, n.getBoundingClientRect()])
+        .filter(([, box]) => box.height < 39.5 || box.width < 39.5).map(([name, box]) => [name, box.width, box.height])""")
+    assert small == []
+    old = delta(page)
+    x, y = centre(page, "samples", "q", 4)
+    touch = page.context.new_cdp_session(page)
+    for kind, at in (
+        ("touchStart", [x, y]),
+        ("touchMove", [x + 20, y + 12]),
+        ("touchMove", [x + 40, y + 25]),
+        ("touchEnd", None),
+    ):
+        points = [] if at is None else [{"x": at[0], "y": at[1]}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    settle(page)
+    assert delta(page) != old
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_labels_do_not_overlap(visit, preset):
+    page = visit.preset(preset, width=1500)
+    for time in (0, 1, 1e9):
+        page.evaluate(f"player.go({time})")
+        settle(page)
+        for panel in PANELS:
+            pairs = page.evaluate(
+                """id => { const boxes = [...document.querySelectorAll(`#panel-${id} .plot text`)]
+                    .filter(t => t.textContent && !t.classList.contains('index'))
+                    .map(t => [t.textContent, t.getBoundingClientRect()]);
+                return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
+                    Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2 &&
+                    Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 5).map(([b]) => `${a} / ${b}`)); }""",
+                panel,
+            )
+            assert pairs == [], f"{panel} at {time}"
+
+
+def contrast(page, selector):
+    """Contrast of a text with the surface it stands on, as WCAG defines it."""
+    return page.evaluate(
+        """selector => { const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255)
+            .map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };
+        const node = document.querySelector(selector); let back = node;
+        while (getComputedStyle(back).backgroundColor === 'rgba(0, 0, 0, 0)') back = back.parentElement;
+        const style = getComputedStyle(node);
+        const text = node instanceof SVGElement ? style.fill : style.color;
+        const [a, b] = [light(text), light(getComputedStyle(back).backgroundColor)];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }""",
+        selector,
+    )
+
+
+TEXTS = (
+    "#sentence", ".figures dt", ".legend", ".caption", ".formula", ".badge", "svg .tick", "svg .axis",
+    ".chip[aria-pressed=true]", ".segments input:checked + span", ".name.of-b", ".name.of-q", ".name.of-moment",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_can_be_read_in_light_and_dark(visit, scheme):
+    page = visit.preset("posterior", scheme=scheme)
+    page.wait_for_timeout(250)  # colours change gently
+    for selector in TEXTS:
+        assert contrast(page, selector) >= 4.5, selector
+
+
+def test_the_theme_follows_the_system_the_address_the_button_and_the_page_around(visit, browser, address, tmp_path):
+    page = visit.open("?theme=dark", color_scheme="light")
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    dark = page.evaluate(ground)
+    page.click("#theme")  # auto
+    light = page.evaluate(ground)
+    page.click("#theme")
+    assert page.evaluate(ground) == light != dark
+    page.click("#theme")
+    assert page.evaluate(ground) == dark
+    page.emulate_media(color_scheme="dark")
+    page.click("#theme")  # auto again
+    assert page.evaluate(ground) == dark
+    outer = tmp_path / "outer.html"
+    outer.write_text(f'<iframe name="inner" src="{address}" width="700" height="500"></iframe>', encoding="utf-8")
+    around = browser.new_page(color_scheme="light")
+    around.add_init_script("addEventListener('message', event => (window.said = [...(window.said ?? []), event.data]))")
+    around.goto(outer.as_uri())
+    around.wait_for_function("(window.said ?? []).some(m => m.explorer === 'height')")
+    said = around.evaluate("said")
+    assert {"explorer": "ready"} in said
+    assert next(m["height"] for m in said if m["explorer"] == "height") > 1000
+    around.evaluate("frames[0].postMessage({explorer: 'theme', theme: 'dark'}, '*')")
+    around.frame("inner").wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    around.close()
+
+
+def test_a_screen_reader_is_told(visit):
+    page = visit.preset("plane")
+    page.wait_for_function("document.getElementById('live').textContent.startsWith('Optimal.')")
+    page.click('[data-preset="outside"]')
+    page.wait_for_function("document.getElementById('live').textContent.startsWith('Infeasible.')")
+    handle = page.locator("#panel-samples .handle[data-kind=q]").first
+    assert handle.get_attribute("role") == "slider"
+    assert handle.get_attribute("aria-label") == "q point 1"
+    assert "base weight" in handle.get_attribute("aria-valuetext")
+    unnamed = page.evaluate("""() => [...document.querySelectorAll('button, input')].filter(n => !(n.textContent.trim()
+        || n.getAttribute('aria-label') || (n.labels && n.labels.length))).map(n => n.outerHTML)""")
+    assert unnamed == []
