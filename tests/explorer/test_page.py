@@ -1,6 +1,7 @@
 """The explorer as a reader uses it: mouse, sliders, keys, a phone, light and dark."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -91,10 +92,9 @@ def test_the_gap_is_read_on_the_page(visit):
     drag(page, centre(page, "samples", "q", 0), (-30, 0))
     page.evaluate("player.go(0)")
     settle(page)
-    assert float(figure(page, "gap")) == pytest.approx(
-        page.evaluate("explorer.current.run.path[0].proof.gap"), abs=1e-3
-    )
-    assert page.evaluate("explorer.current.run.path[0].proof.gap") != wide
+    other = page.evaluate("explorer.current.run.path[0].proof.gap")
+    assert float(figure(page, "gap")) == pytest.approx(other, abs=1e-3)
+    assert other != wide
 
 
 def test_dragging_the_target_moves_the_p_sample_with_it(visit):
@@ -153,8 +153,8 @@ def test_leaving_the_hull_and_coming_back_by_the_radius(visit):
     assert "falls without end" in page.inner_text("#sentence")
     values, sizes = page.evaluate("""() => { const path = explorer.current.run.path;
         return [path.map(x => x.value), path.map(x => Math.hypot(...x.delta))]; }""")
-    assert all(new < old for old, new in zip(values, values[1:], strict=False))
-    assert all(new > old for old, new in zip(sizes, sizes[1:], strict=False))
+    assert all(new < old for old, new in pairwise(values))
+    assert all(new > old for old, new in pairwise(sizes))
     radius = page.evaluate("explorer.current.run.hull.radius")
     page.click("#enough")
     settle(page)
@@ -215,8 +215,10 @@ def test_between_steps_delta_moves_unless_motion_is_reduced(visit):
     for motion in ("reduce", "no-preference"):
         page.emulate_media(reduced_motion=motion)
         page.evaluate("player.reset(); player.play();")
-        times = page.evaluate("""() => new Promise(done => { const seen = []; const look = () => { seen.push(player.now());
-            if (seen.at(-1) < 2) requestAnimationFrame(look); else done(seen); }; look(); })""")
+        times = page.evaluate("""() => new Promise(done => { const seen = [];
+            const look = () => { seen.push(player.now());
+                if (seen.at(-1) < 2) requestAnimationFrame(look); else done(seen); };
+            look(); })""")
         seen[motion] = {time for time in times if time != int(time)}
         page.evaluate("player.pause()")
     assert seen["reduce"] == set()
@@ -327,9 +329,11 @@ def test_a_broken_link_does_no_harm(visit):
 def test_nothing_is_wider_than_the_screen(visit, width, preset):
     page = visit.preset(preset, width=width, height=800)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    outside = page.evaluate("""() => [...document.querySelectorAll('.panel svg text, .figures dd, .transport *, .controls *')]
+    parts = ".panel svg text, .figures dd, .transport *, .controls *"
+    script = """parts => [...document.querySelectorAll(parts)]
         .filter(n => n.getClientRects().length && n.closest('[hidden]') === null)
-        .filter(n => n.getBoundingClientRect().right > innerWidth + 0.5).map(n => n.outerHTML)""")
+        .filter(n => n.getBoundingClientRect().right > innerWidth + 0.5).map(n => n.outerHTML)"""
+    outside = page.evaluate(script, parts)
     assert outside == []
 
 
@@ -337,20 +341,17 @@ def test_a_phone_has_one_column_and_room_for_fingers(visit):
     page = visit.open("#preset=plane", width=380, height=800, has_touch=True)
     lefts = page.evaluate("[...document.querySelectorAll('.panel')].map(p => p.getBoundingClientRect().left)")
     assert len(set(lefts)) == 1
-    small = page.evaluate("""() => [...document.querySelectorAll('button, .segments label, input[type=range], summary, .handle')]
-        .filter(n => n.getClientRects().length).map(n => [n.id || n.className, n.getBoundingClientRect()])
-        .filter(([, box]) => box.height < 39.5 || box.width < 39.5).map(([name, box]) => [name, box.width, box.height])""")
+    parts = "button, .segments label, input[type=range], summary, .handle"
+    script = """parts => [...document.querySelectorAll(parts)].filter(n => n.getClientRects().length)
+        .map(n => [n.id || n.className, n.getBoundingClientRect().width, n.getBoundingClientRect().height])
+        .filter(([, width, height]) => width < 39.5 || height < 39.5)"""
+    small = page.evaluate(script, parts)
     assert small == []
     old = delta(page)
     x, y = centre(page, "samples", "q", 4)
     touch = page.context.new_cdp_session(page)
-    for kind, at in (
-        ("touchStart", [x, y]),
-        ("touchMove", [x + 20, y + 12]),
-        ("touchMove", [x + 40, y + 25]),
-        ("touchEnd", None),
-    ):
-        points = [] if at is None else [{"x": at[0], "y": at[1]}]
+    for kind, by in (("touchStart", 0), ("touchMove", 20), ("touchMove", 40), ("touchEnd", None)):
+        points = [] if by is None else [{"x": x + by, "y": y + 0.6 * by}]
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     settle(page)
     assert delta(page) != old
@@ -362,17 +363,13 @@ def test_labels_do_not_overlap(visit, preset):
     for time in (0, 1, 1e9):
         page.evaluate(f"player.go({time})")
         settle(page)
-        for panel in PANELS:
-            pairs = page.evaluate(
-                """id => { const boxes = [...document.querySelectorAll(`#panel-${id} .plot text`)]
-                    .filter(t => t.textContent && !t.classList.contains('index'))
-                    .map(t => [t.textContent, t.getBoundingClientRect()]);
-                return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
-                    Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2 &&
-                    Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 5).map(([b]) => `${a} / ${b}`)); }""",
-                panel,
-            )
-            assert pairs == [], f"{panel} at {time}"
+        pairs = page.evaluate("""() => [...document.querySelectorAll('.plot')].flatMap(plot => {
+            const boxes = [...plot.querySelectorAll('text')].filter(t => t.textContent && !t.matches('.index'))
+                .map(t => [t.textContent, t.getBoundingClientRect()]);
+            return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
+                Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2 &&
+                Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 5).map(([b]) => `${a} / ${b}`)); })""")
+        assert pairs == [], f"at {time}"
 
 
 def contrast(page, selector):

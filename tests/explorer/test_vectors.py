@@ -20,7 +20,8 @@ SOLVE = """vectors => vectors.map(v => {
         const finite = x => Number.isFinite(x) ? x : null;
         return {value: now.value, lift: finite(lift.gap), gap: finite(own.gap), mu: own.mu, dual: own.dual};
     });
-    const hull = {position: run.hull.position, radius: run.hull.radius, lower: run.hull.lower, direction: run.hull.direction};
+    const {position, radius, lower, direction} = run.hull;
+    const hull = {position, radius, lower, direction};
     return {status: run.status, delta: run.delta, value: run.value, gap: Number.isFinite(run.gap) ? run.gap : null,
             mu: run.mu, hull, proofs, values: run.path.map(x => x.value), slow: slow.path.map(x => x.value),
             duals: run.path.map(x => Number.isFinite(x.proof.dual) ? x.proof.dual : null)};

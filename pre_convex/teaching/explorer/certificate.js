@@ -97,13 +97,21 @@ const certificate = (() => {
       const lifted = correction(p, now, add(scale(now.mean, -1), aim, -1));
       if (lifted) {
         const total = slack + dot(lifted.left, now.delta.map(Math.abs)) + liftCost(now.mu, lifted.c);
-        keep(total, now.mu.map((w, j) => w * (1 + lifted.c[j])), "lift");
+        keep(
+          total,
+          now.mu.map((w, j) => w * (1 + lifted.c[j])),
+          "lift",
+        );
       }
     }
     if (!lifts && best.cost > 1e-12) {
       const nearest = now.mu.map(() => 0);
       for (const [j, w] of hull.weights) nearest[j] += w;
-      const others = [known && weighed(p, now, known), weighed(p, now, nearest), ...aims.map((aim) => mixture(p, now, hull.hull, aim))];
+      const others = [
+        known && weighed(p, now, known),
+        weighed(p, now, nearest),
+        ...aims.map((aim) => mixture(p, now, hull.hull, aim)),
+      ];
       for (const other of others) if (other) keep(other.cost, other.mu, "mixture");
     }
     const size = now.mean.map((m, i) => Math.abs(m) + Math.abs(p.b[i]) + Math.sqrt(Math.max(now.H[i][i], 0)));

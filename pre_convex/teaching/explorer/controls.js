@@ -44,7 +44,9 @@ const controls = (() => {
     by("remove").addEventListener("click", () => store.selected && store.remove(store.selected));
     by("undo").addEventListener("click", store.undo);
     by("redo").addEventListener("click", store.redo);
-    by("enough").addEventListener("click", () => store.change("R", (s) => (s.R = Math.min(3, Number(by("enough").dataset.radius)))));
+    by("enough").addEventListener("click", () =>
+      store.change("R", (s) => (s.R = Math.min(3, Number(by("enough").dataset.radius)))),
+    );
     by("play").addEventListener("click", () => player.play());
     by("step").addEventListener("click", player.step);
     by("back").addEventListener("click", player.back);
@@ -105,7 +107,8 @@ const controls = (() => {
     const s = m.state;
     for (const [id, scale, read, , say] of sliders) {
       const value = read(s);
-      if (document.activeElement !== by(id) || Math.abs(scale.to(Number(by(id).value)) - value) > 1e-9) by(id).value = String(scale.from(value));
+      if (document.activeElement !== by(id) || Math.abs(scale.to(Number(by(id).value)) - value) > 1e-9)
+        by(id).value = String(scale.from(value));
       by(`${id}-value`).textContent = say(value);
       by(id).setAttribute("aria-valuetext", say(value));
     }

@@ -54,7 +54,11 @@ const drag = (() => {
       event.preventDefault();
       const handle = handleOf(circle);
       const at = local(node, event);
-      held = { handle, offset: [at[0] - circle.cx.baseVal.value, at[1] - circle.cy.baseVal.value], id: event.pointerId };
+      held = {
+        handle,
+        offset: [at[0] - circle.cx.baseVal.value, at[1] - circle.cy.baseVal.value],
+        id: event.pointerId,
+      };
       node.setPointerCapture(event.pointerId);
       store.select(handle.kind, handle.index);
       if (circle.hasAttribute("tabindex")) circle.focus({ preventScroll: true, focusVisible: false });
@@ -127,7 +131,9 @@ const drag = (() => {
     const { selected } = store;
     if (!selected) return;
     explorer.flush();
-    const circle = document.querySelector(`#panel-samples .handle[data-kind="${selected.kind}"][data-index="${selected.index}"]`);
+    const circle = document.querySelector(
+      `#panel-samples .handle[data-kind="${selected.kind}"][data-index="${selected.index}"]`,
+    );
     if (circle) circle.focus({ preventScroll: true });
   }
 

@@ -28,10 +28,12 @@ const geometry = (() => {
   }
 
   function extent(points) {
-    return Math.max(...points[0].map((_, i) => {
-      const column = points.map((f) => f[i]);
-      return Math.max(...column) - Math.min(...column);
-    }));
+    return Math.max(
+      ...points[0].map((_, i) => {
+        const column = points.map((f) => f[i]);
+        return Math.max(...column) - Math.min(...column);
+      }),
+    );
   }
 
   // edges of the hull as pairs of indices
@@ -83,9 +85,19 @@ const geometry = (() => {
       const d = add(points[j], points[i], -1);
       const t = along(points[i], d, b, order);
       const radius = norms.size(order, add(b, add(points[i], d, t), -1));
-      if (radius < nearest.radius) nearest = { radius, weights: [[i, 1 - t], [j, t]] };
+      if (radius < nearest.radius)
+        nearest = {
+          radius,
+          weights: [
+            [i, 1 - t],
+            [j, t],
+          ],
+        };
     }
-    nearest.point = nearest.weights.reduce((z, [j, w]) => add(z, points[j], w), b.map(() => 0));
+    nearest.point = nearest.weights.reduce(
+      (z, [j, w]) => add(z, points[j], w),
+      b.map(() => 0),
+    );
     // ⟨v,b⟩ − max⟨v,F⟩ is linear between the edges' normals, so that these and the corners of the dual ball decide
     const candidates = normals(points, hull).map(unit);
     if (order === "2") candidates.push(unit(add(b, nearest.point, -1)));
@@ -111,7 +123,10 @@ const geometry = (() => {
       if (j === undefined) return [[i, 1]];
       const d = add(points[j], points[i], -1);
       const t = Math.max(0, Math.min(1, dot(add(b, points[i], -1), d) / dot(d, d)));
-      return [[i, 1 - t], [j, t]];
+      return [
+        [i, 1 - t],
+        [j, t],
+      ];
     }
     for (let i = 1; i + 1 < hull.length; i++) {
       const three = [hull[0], hull[i], hull[i + 1]];
@@ -149,7 +164,13 @@ const geometry = (() => {
       const t = (d[0] * to[1] - d[1] * to[0]) / det;
       if (t >= -1e-12 && t <= 1 + 1e-12 && (!best || s > best.s)) {
         const share = Math.max(0, Math.min(1, t));
-        best = { s, weights: [[i, 1 - share], [j, share]] };
+        best = {
+          s,
+          weights: [
+            [i, 1 - share],
+            [j, share],
+          ],
+        };
       }
     }
     return best;

@@ -20,7 +20,10 @@ const link = (() => {
       norm: s.norm,
       by: s.method,
     };
-    return Object.entries(parts).filter(([, v]) => v !== "").map(([k, v]) => `${k}=${v}`).join("&");
+    return Object.entries(parts)
+      .filter(([, v]) => v !== "")
+      .map(([k, v]) => `${k}=${v}`)
+      .join("&");
   }
 
   function decoded(text) {
@@ -33,10 +36,16 @@ const link = (() => {
 
   // null if the text is no state; whatever is missing is that of the first preset
   function read(text) {
-    const given = Object.fromEntries(text.replace(/^#/, "").split("&").filter((t) => t.includes("=")).map((t) => {
-      const at = t.indexOf("=");
-      return [t.slice(0, at), decoded(t.slice(at + 1))];
-    }));
+    const given = Object.fromEntries(
+      text
+        .replace(/^#/, "")
+        .split("&")
+        .filter((t) => t.includes("="))
+        .map((t) => {
+          const at = t.indexOf("=");
+          return [t.slice(0, at), decoded(t.slice(at + 1))];
+        }),
+    );
     if (given.preset) {
       const preset = presets.find(given.preset);
       return preset ? presets.copy(preset.state) : null;

@@ -70,7 +70,10 @@ const explorer = (() => {
     controls.setUp();
     const given = link.read(location.hash);
     if (given) store.replace(given, false);
-    drag.attach(samplesPanel, () => current, { adds: true, kindToAdd: () => (store.selected && store.selected.kind === "p" ? "p" : "q") });
+    drag.attach(samplesPanel, () => current, {
+      adds: true,
+      kindToAdd: () => (store.selected && store.selected.kind === "p" ? "p" : "q"),
+    });
     drag.attach(hullPanel, () => current);
     update();
     store.listen((what) => {
@@ -94,7 +97,13 @@ const explorer = (() => {
     theme.tellReady();
   }
 
-  return { start, flush, get current() { return current; } };
+  return {
+    start,
+    flush,
+    get current() {
+      return current;
+    },
+  };
 })();
 
 explorer.start();

@@ -34,7 +34,18 @@ const model = (() => {
     const run = solver.solve(problem, s.method);
     // where the run should end, which gradient descent need not reach
     const best = s.method === "newton" ? run : solver.solve(problem);
-    return { state: s, k: b.length, w, b, F, problem, run, best, base: problem.a.map(Math.exp), steps: run.path.length - 1 };
+    return {
+      state: s,
+      k: b.length,
+      w,
+      b,
+      F,
+      problem,
+      run,
+      best,
+      base: problem.a.map(Math.exp),
+      steps: run.path.length - 1,
+    };
   }
 
   // the point of the run at a step, or between two: δ on the straight line, everything else computed from it

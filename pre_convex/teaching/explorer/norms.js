@@ -31,7 +31,20 @@ const norms = (() => {
   }
 
   // corners of the unit ball, in order round it; the ball of norm 2 is a circle and has none
-  const corners = { inf: [[1, 1], [-1, 1], [-1, -1], [1, -1]], 1: [[1, 0], [0, 1], [-1, 0], [0, -1]] };
+  const corners = {
+    inf: [
+      [1, 1],
+      [-1, 1],
+      [-1, -1],
+      [1, -1],
+    ],
+    1: [
+      [1, 0],
+      [0, 1],
+      [-1, 0],
+      [0, -1],
+    ],
+  };
 
   return { size, dual, project, dualOf, names, corners };
 })();

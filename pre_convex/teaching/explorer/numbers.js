@@ -4,7 +4,11 @@
 const numbers = (() => {
   const minus = (text) => text.replace(/-/g, "−");
   const up = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-  const power = (n) => String(n).split("").map((c) => up[c]).join("");
+  const power = (n) =>
+    String(n)
+      .split("")
+      .map((c) => up[c])
+      .join("");
 
   function plain(x, digits = 3) {
     if (!Number.isFinite(x)) return x > 0 ? "∞" : x < 0 ? "−∞" : "–";
@@ -24,9 +28,11 @@ const numbers = (() => {
   }
 
   const gap = (x) => (x >= 0.001 && x < 1e4 ? plain(x, x < 0.1 ? 4 : 3) : small(x));
-  const vector = (v, digits = 3) => (v.length === 1 ? plain(v[0], digits) : `(${v.map((x) => plain(x, digits)).join(", ")})`);
+  const vector = (v, digits = 3) =>
+    v.length === 1 ? plain(v[0], digits) : `(${v.map((x) => plain(x, digits)).join(", ")})`;
   // tick labels: as many digits as the step has
-  const tick = (x, step) => minus((Math.abs(x) < 1e-12 ? 0 : x).toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
+  const tick = (x, step) =>
+    minus((Math.abs(x) < 1e-12 ? 0 : x).toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
 
   return { plain, small, gap, vector, tick, power };
 })();

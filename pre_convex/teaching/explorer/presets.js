@@ -17,15 +17,44 @@ const presets = (() => {
     norm: "2",
     method: "newton",
   };
-  const cloudQ = [[-1.9, -0.6], [-1.3, 1.2], [-0.7, -1.4], [-0.4, 0.3], [0.2, 1.5], [0.5, -0.5], [1.1, 0.7], [1.5, -1.2], [2.0, 0.2]];
-  const cloudP = [[-0.2, -0.3], [0.6, 0.9], [0.9, -0.2], [1.2, 0.4], [0.1, 0.6]];
-  const shifted = (dx, dy) => cloudP.map(([x, y]) => [Math.round(100 * (x + dx)) / 100, Math.round(100 * (y + dy)) / 100]);
-  const square = [[-1.5, -1], [1.5, -1], [1.5, 1], [-1.5, 1], [0, 0.3], [0.5, -1]];
+  const cloudQ = [
+    [-1.9, -0.6],
+    [-1.3, 1.2],
+    [-0.7, -1.4],
+    [-0.4, 0.3],
+    [0.2, 1.5],
+    [0.5, -0.5],
+    [1.1, 0.7],
+    [1.5, -1.2],
+    [2.0, 0.2],
+  ];
+  const cloudP = [
+    [-0.2, -0.3],
+    [0.6, 0.9],
+    [0.9, -0.2],
+    [1.2, 0.4],
+    [0.1, 0.6],
+  ];
+  const shifted = (dx, dy) =>
+    cloudP.map(([x, y]) => [Math.round(100 * (x + dx)) / 100, Math.round(100 * (y + dy)) / 100]);
+  const square = [
+    [-1.5, -1],
+    [1.5, -1],
+    [1.5, 1],
+    [-1.5, 1],
+    [0, 0.3],
+    [0.5, -1],
+  ];
   const plane = { ...base, space: "plane", q: cloudQ, p: cloudP };
 
   const all = [
     { key: "kliep", name: "KLIEP", say: "flat likelihoods, points on a line", state: base },
-    { key: "posterior", name: "Posterior ratio", say: "two likelihoods weigh the samples", state: { ...base, tp: 2, tq: 1 } },
+    {
+      key: "posterior",
+      name: "Posterior ratio",
+      say: "two likelihoods weigh the samples",
+      state: { ...base, tp: 2, tq: 1 },
+    },
     { key: "plane", name: "Plane", say: "two features", state: { ...plane, tp: 0.5, tq: 0.5 } },
     {
       key: "peaked",

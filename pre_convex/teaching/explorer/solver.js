@@ -36,7 +36,8 @@ const solver = (() => {
         const next = tilt.at(p, add(now.delta, d, t));
         const slope = dot(next.mean, d) + (p.R ? p.R * norms.dual(p.norm, add(now.delta, d)) - now.penalty : 0);
         // a step far beyond the lowest point of its line would come back again
-        if (next.value <= now.value - 1e-4 * t * gain + noise && slope <= 0.5 * gain + noise) return { next, t, decrement };
+        if (next.value <= now.value - 1e-4 * t * gain + noise && slope <= 0.5 * gain + noise)
+          return { next, t, decrement };
       }
     }
     return null;
@@ -44,9 +45,12 @@ const solver = (() => {
 
   function newton(p, most) {
     const spread = geometry.extent(p.G) || 1;
-    let now = tilt.at(p, p.b.map(() => 0));
+    let now = tilt.at(
+      p,
+      p.b.map(() => 0),
+    );
     const path = [{ ...now, t: 1 }];
-    for (let last = Infinity; path.length <= most; ) {
+    for (let last = Infinity; path.length <= most;) {
       const moved = newtonFrom(p, now, spread);
       if (!moved || moved.decrement < 1e-28) break;
       // close to the optimum only round-off is left of a step that does not shrink the next one
@@ -65,7 +69,10 @@ const solver = (() => {
       return Math.max(...column) - Math.min(...column);
     });
     const t = 4 / Math.max(dot(ranges, ranges), 1e-12);
-    let now = tilt.at(p, p.b.map(() => 0));
+    let now = tilt.at(
+      p,
+      p.b.map(() => 0),
+    );
     const path = [{ ...now, t }];
     while (path.length <= most) {
       const free = add(now.delta, now.mean, -t);
@@ -84,9 +91,12 @@ const solver = (() => {
     if (k === 1 || p.R > 0) return { inner: p, back: (delta) => delta };
     const n = p.G.length;
     const mean = p.b.map((_, i) => p.G.reduce((s, g) => s + g[i] / n, 0));
-    const C = p.b.map((_, r) => p.b.map((_, s) => p.G.reduce((t, g) => t + ((g[r] - mean[r]) * (g[s] - mean[s])) / n, 0)));
+    const C = p.b.map((_, r) =>
+      p.b.map((_, s) => p.G.reduce((t, g) => t + ((g[r] - mean[r]) * (g[s] - mean[s])) / n, 0)),
+    );
     const { values, vectors } = linear.eigen(C);
-    if (values[1] > 1e-20 * (values[0] + geometry.extent(p.G) ** 2) && values[0] > 0) return { inner: p, back: (delta) => delta };
+    if (values[1] > 1e-20 * (values[0] + geometry.extent(p.G) ** 2) && values[0] > 0)
+      return { inner: p, back: (delta) => delta };
     const u = vectors[0];
     const inner = { ...p, G: p.G.map((g) => [dot(g, u)]), b: [0] };
     return { inner, back: (delta) => scale(u, delta[0]) };
@@ -104,7 +114,11 @@ const solver = (() => {
       const low = Math.min(...heights);
       rows = rows.filter((_, i) => top - heights[i] <= 1e-9 * (top - low));
       const F = rows.map((j) => p.G[j]);
-      face = tilt.problem(F, b, rows.map((j) => p.a[j]));
+      face = tilt.problem(
+        F,
+        b,
+        rows.map((j) => p.a[j]),
+      );
       where = geometry.distance(F, b, p.norm);
     }
     const { inner } = reduced(face);

@@ -68,7 +68,10 @@ const store = (() => {
   function move(handle, x) {
     const { kind, index } = handle;
     change(`${kind}${index}`, (s) => {
-      const inBox = (v) => [round(clamp(v[0], model.BOX.x)), s.space === "plane" ? round(clamp(v[1], model.BOX.y)) : v[1]];
+      const inBox = (v) => [
+        round(clamp(v[0], model.BOX.x)),
+        s.space === "plane" ? round(clamp(v[1], model.BOX.y)) : v[1],
+      ];
       if (kind === "q" || kind === "p") s[kind][index] = inBox([x[0], x[1] ?? s[kind][index][1]]);
       else if (kind === "yp" || kind === "yq") s[kind] = inBox([x[0], x[1] ?? s[kind][1]]);
       else if (s.hand) s.b = [x[0], x[1] ?? s.b[1]];
@@ -144,6 +147,16 @@ const store = (() => {
     canUndo: () => past.length > 0,
     canRedo: () => future.length > 0,
     listen: (f) => listeners.push(f),
-    change, replace, undo, redo, select, place, move, add, remove, setHand, setSpace,
+    change,
+    replace,
+    undo,
+    redo,
+    select,
+    place,
+    move,
+    add,
+    remove,
+    setHand,
+    setSpace,
   };
 })();

@@ -19,7 +19,10 @@ const step = (() => {
       else high = mid;
     }
     const s = (low + high) / 2;
-    return vectors.reduce((x, v, i) => add(x, v, (s * parts[i]) / (values[i] * s + R)), c.map(() => 0));
+    return vectors.reduce(
+      (x, v, i) => add(x, v, (s * parts[i]) / (values[i] * s + R)),
+      c.map(() => 0),
+    );
   };
 
   // faces of the dual ball of the norms ∞ and 1: x = Σ z_i basis_i with ‖x‖_* = ⟨weight, z⟩ where `holds`
@@ -30,12 +33,34 @@ const step = (() => {
       for (const s of signs) {
         found.push({ basis: [[s, 0]], weight: [1], holds: (z) => z[0] >= 0 });
         found.push({ basis: [[0, s]], weight: [1], holds: (z) => z[0] >= 0 });
-        for (const t of signs) found.push({ basis: [[s, 0], [0, t]], weight: [1, 1], holds: (z) => z[0] >= 0 && z[1] >= 0 });
+        for (const t of signs)
+          found.push({
+            basis: [
+              [s, 0],
+              [0, t],
+            ],
+            weight: [1, 1],
+            holds: (z) => z[0] >= 0 && z[1] >= 0,
+          });
       }
     } else {
       for (const s of signs) {
-        found.push({ basis: [[s, 0], [0, 1]], weight: [1, 0], holds: (z) => z[0] >= Math.abs(z[1]) });
-        found.push({ basis: [[0, s], [1, 0]], weight: [1, 0], holds: (z) => z[0] >= Math.abs(z[1]) });
+        found.push({
+          basis: [
+            [s, 0],
+            [0, 1],
+          ],
+          weight: [1, 0],
+          holds: (z) => z[0] >= Math.abs(z[1]),
+        });
+        found.push({
+          basis: [
+            [0, s],
+            [1, 0],
+          ],
+          weight: [1, 0],
+          holds: (z) => z[0] >= Math.abs(z[1]),
+        });
         for (const t of signs) found.push({ basis: [[s, t]], weight: [1], holds: (z) => z[0] >= 0 });
       }
     }
@@ -51,7 +76,10 @@ const step = (() => {
       const pull = basis.map((u, i) => dot(u, c) - R * weight[i]);
       const z = solve(inner, pull);
       if (!holds(z)) continue;
-      const x = basis.reduce((s, u, i) => add(s, u, z[i]), c.map(() => 0));
+      const x = basis.reduce(
+        (s, u, i) => add(s, u, z[i]),
+        c.map(() => 0),
+      );
       const value = objective(x);
       if (value < low) [best, low] = [x, value];
     }

@@ -91,16 +91,35 @@ const svg = (() => {
   const path = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
   const shapes = {
-    triangle: (x, y, r) => path([[x, y - 1.15 * r], [x + r, y + 0.75 * r], [x - r, y + 0.75 * r]]) + "Z",
-    diamond: (x, y, r) => path([[x, y - 1.2 * r], [x + 1.2 * r, y], [x, y + 1.2 * r], [x - 1.2 * r, y]]) + "Z",
-    square: (x, y, r) => path([[x - r, y - r], [x + r, y - r], [x + r, y + r], [x - r, y + r]]) + "Z",
+    triangle: (x, y, r) =>
+      path([
+        [x, y - 1.15 * r],
+        [x + r, y + 0.75 * r],
+        [x - r, y + 0.75 * r],
+      ]) + "Z",
+    diamond: (x, y, r) =>
+      path([
+        [x, y - 1.2 * r],
+        [x + 1.2 * r, y],
+        [x, y + 1.2 * r],
+        [x - 1.2 * r, y],
+      ]) + "Z",
+    square: (x, y, r) =>
+      path([
+        [x - r, y - r],
+        [x + r, y - r],
+        [x + r, y + r],
+        [x - r, y + r],
+      ]) + "Z",
     circle: (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`,
     cross: (x, y, r) => `M${x - r} ${y - r}L${x + r} ${y + r}M${x - r} ${y + r}L${x + r} ${y - r}`,
     star: (x, y, r) =>
-      path(Array.from({ length: 10 }, (_, i) => {
-        const s = i % 2 ? 0.45 * r : 1.15 * r;
-        return [x + s * Math.sin((i * Math.PI) / 5), y - s * Math.cos((i * Math.PI) / 5)];
-      })) + "Z",
+      path(
+        Array.from({ length: 10 }, (_, i) => {
+          const s = i % 2 ? 0.45 * r : 1.15 * r;
+          return [x + s * Math.sin((i * Math.PI) / 5), y - s * Math.cos((i * Math.PI) / 5)];
+        }),
+      ) + "Z",
   };
 
   return { Canvas, scale, ticks, roundUp, path, shapes };

@@ -19,7 +19,9 @@ const theme = (() => {
     const query = new URLSearchParams(location.search);
     set(query.get("theme") ?? "auto");
     if (window.parent !== window) root.classList.add("embedded");
-    document.getElementById("theme").addEventListener("click", () => set(order[(order.indexOf(chosen) + 1) % order.length]));
+    document
+      .getElementById("theme")
+      .addEventListener("click", () => set(order[(order.indexOf(chosen) + 1) % order.length]));
     window.addEventListener("message", (event) => {
       if (event.source === window.parent && event.data && event.data.explorer === "theme") set(event.data.theme);
     });

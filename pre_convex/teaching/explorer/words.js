@@ -18,17 +18,24 @@ const words = (() => {
         : `${step}: ℓ = ${num(now.value, 2)} and falling, ‖δ‖ = ${num(Math.hypot(...now.delta), 1)} and growing; ${far}.`;
     }
     if (status === "boundary") {
-      const where = m.problem.R > 0 ? "R is exactly the distance from b to the hull" : "b is on the boundary of the hull";
+      const where =
+        m.problem.R > 0 ? "R is exactly the distance from b to the hull" : "b is on the boundary of the hull";
       return last
         ? `${where}: the dual has a solution, the primal has none. δ runs to infinity while ℓ approaches ${num(m.run.dual, 4)}.`
         : `${step}: ℓ = ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}; ${where}, and δ will never arrive.`;
     }
-    if (!last && now.proof.gap <= solver.TOLERANCE) return `${step}: proven already, ℓ = ${num(now.value, 4)} with gap ${numbers.gap(now.proof.gap)}.`;
-    if (!last) return `${step}: the optimum is between ${num(now.proof.dual, 4)} and ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}.`;
-    if (status === "inaccurate") return `After ${m.steps} steps the gap is still ${numbers.gap(m.run.gap)}: nothing is proven yet.`;
+    if (!last && now.proof.gap <= solver.TOLERANCE)
+      return `${step}: proven already, ℓ = ${num(now.value, 4)} with gap ${numbers.gap(now.proof.gap)}.`;
+    if (!last)
+      return `${step}: the optimum is between ${num(now.proof.dual, 4)} and ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}.`;
+    if (status === "inaccurate")
+      return `After ${m.steps} steps the gap is still ${numbers.gap(m.run.gap)}: nothing is proven yet.`;
     const steps = `${m.steps} ${m.state.method === "newton" ? "Newton" : "gradient"} step${m.steps === 1 ? "" : "s"}`;
-    const rescued = hull.position === "outside" ? `b is ${num(hull.radius)} outside the hull, but within R = ${R}: ` : "";
-    const zero = m.run.delta.every((x) => x === 0) ? "δ = 0, the ball reaches the base weights' mean" : `δ = ${numbers.vector(m.run.delta)} after ${steps}`;
+    const rescued =
+      hull.position === "outside" ? `b is ${num(hull.radius)} outside the hull, but within R = ${R}: ` : "";
+    const zero = m.run.delta.every((x) => x === 0)
+      ? "δ = 0, the ball reaches the base weights' mean"
+      : `δ = ${numbers.vector(m.run.delta)} after ${steps}`;
     return `${rescued}${zero}; the gap ${numbers.gap(m.run.gap)} proves it.`;
   }
 

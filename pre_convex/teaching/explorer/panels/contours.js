@@ -16,7 +16,9 @@ const contours = (() => {
           if (d < level !== c < level) hits.push([cut(d, c, xs[s], xs[s + 1]), ys[r + 1]]);
           if (a < level !== d < level) hits.push([xs[s], cut(a, d, ys[r], ys[r + 1])]);
           for (let i = 0; i + 1 < hits.length; i += 2) {
-            parts.push(`M${hits[i][0].toFixed(1)} ${hits[i][1].toFixed(1)}L${hits[i + 1][0].toFixed(1)} ${hits[i + 1][1].toFixed(1)}`);
+            parts.push(
+              `M${hits[i][0].toFixed(1)} ${hits[i][1].toFixed(1)}L${hits[i + 1][0].toFixed(1)} ${hits[i + 1][1].toFixed(1)}`,
+            );
           }
         }
       }

@@ -2,7 +2,6 @@
 // What panels share: a canvas of the width there is, axes, handles, legends.
 
 const frame = (() => {
-
   class Panel {
     // `flat` says when the picture is a map, whose unit is the same in both directions
     constructor(id, draw, flat = () => false) {
@@ -50,7 +49,23 @@ const frame = (() => {
     return `<svg class="key ${style}" viewBox="0 0 26 16" width="26" height="16" aria-hidden="true">${body}</svg>`;
   }
 
-  function axes(c, { x, y, xLabel = "", yLabel = "", left = 46, right = 12, top = yLabel ? 24 : 8, bottom = 36, xTicks, yTicks, name = "", area }) {
+  function axes(
+    c,
+    {
+      x,
+      y,
+      xLabel = "",
+      yLabel = "",
+      left = 46,
+      right = 12,
+      top = yLabel ? 24 : 8,
+      bottom = 36,
+      xTicks,
+      yTicks,
+      name = "",
+      area,
+    },
+  ) {
     const box = area ?? { left, top, right: c.width - right, bottom: c.height - bottom };
     const sx = svg.scale(x, [box.left, box.right]);
     const sy = svg.scale(y, [box.bottom, box.top]);
@@ -67,9 +82,17 @@ const frame = (() => {
       const label = ty.labels ? ty.labels[i] : numbers.tick(v, ty.step);
       c.put(grid, `yt${i}`, "text", { class: "tick", x: box.left - 6, y: sy(v) + 4, "text-anchor": "end" }, label);
     });
-    c.put(grid, "frame", "rect", { class: "frame", x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
-    if (xLabel) c.put(grid, "xl", "text", { class: "axis", x: box.right, y: box.bottom + 31, "text-anchor": "end" }, xLabel);
-    if (yLabel) c.put(grid, "yl", "text", { class: "axis", x: box.left, y: box.top - 7, "text-anchor": "start" }, yLabel);
+    c.put(grid, "frame", "rect", {
+      class: "frame",
+      x: box.left,
+      y: box.top,
+      width: box.right - box.left,
+      height: box.bottom - box.top,
+    });
+    if (xLabel)
+      c.put(grid, "xl", "text", { class: "axis", x: box.right, y: box.bottom + 31, "text-anchor": "end" }, xLabel);
+    if (yLabel)
+      c.put(grid, "yl", "text", { class: "axis", x: box.left, y: box.top - 7, "text-anchor": "start" }, yLabel);
     return { sx, sy, box };
   }
 
@@ -84,7 +107,12 @@ const frame = (() => {
       outer.append(shape);
       c.node.prepend(outer);
     }
-    for (const [k, v] of [["x", box.left], ["y", box.top], ["width", box.right - box.left], ["height", box.bottom - box.top]]) {
+    for (const [k, v] of [
+      ["x", box.left],
+      ["y", box.top],
+      ["width", box.right - box.left],
+      ["height", box.bottom - box.top],
+    ]) {
       shape.setAttribute(k, String(v));
     }
     c.group(group, { "clip-path": `url(#${name})` });
@@ -114,7 +142,11 @@ const frame = (() => {
   const arrowHead = (x, y, dx, dy, size = 8) => {
     const length = Math.hypot(dx, dy) || 1;
     const [u, v] = [dx / length, dy / length];
-    return svg.path([[x - size * (u - 0.5 * v), y - size * (v + 0.5 * u)], [x, y], [x - size * (u + 0.5 * v), y - size * (v - 0.5 * u)]]);
+    return svg.path([
+      [x - size * (u - 0.5 * v), y - size * (v + 0.5 * u)],
+      [x, y],
+      [x - size * (u + 0.5 * v), y - size * (v - 0.5 * u)],
+    ]);
   };
 
   return { Panel, axes, clip, handle, arrowHead };

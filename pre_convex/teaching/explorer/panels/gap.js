@@ -13,7 +13,13 @@ const gapPanel = (() => {
     const span = Math.max(...primal) - Math.min(...primal) || 0.1;
     // the first lower bounds may be far below; the picture is of the values that meet
     const low = runs ? Math.min(...primal) : Math.max(Math.min(...dual), Math.min(...primal) - 2 * span);
-    const { sx, sy, box } = frame.axes(c, { ...xAxis, y: [low - 0.12 * span, Math.max(...primal) + 0.12 * span], area, name: "v", yLabel: "values" });
+    const { sx, sy, box } = frame.axes(c, {
+      ...xAxis,
+      y: [low - 0.12 * span, Math.max(...primal) + 0.12 * span],
+      area,
+      name: "v",
+      yLabel: "values",
+    });
     frame.clip(c, "values", box, "values");
     const upTo = path.map((_, i) => i).filter((i) => i <= now.time);
     const line = (list) => svg.path(upTo.map((i) => [sx(i), sy(list[i])]));
@@ -22,11 +28,22 @@ const gapPanel = (() => {
       const upper = upTo.map((i) => [sx(i), sy(primal[i])]).reverse();
       c.put("values", "between", "path", { class: "between", d: `${svg.path([...lower, ...upper])}Z` });
       c.put("values", "dual", "path", { class: "dual-line", d: svg.path(lower) });
-      upTo.forEach((i) => c.put("values", `d${i}`, "path", { class: "mark of-q", d: shape.triangle(...lower[i], 3.4) }));
+      upTo.forEach((i) =>
+        c.put("values", `d${i}`, "path", { class: "mark of-q", d: shape.triangle(...lower[i], 3.4) }),
+      );
     }
     c.put("values", "primal", "path", { class: "primal-line", d: line(primal) });
-    upTo.forEach((i) => c.put("values", `p${i}`, "circle", { class: "mark of-delta", cx: sx(i), cy: sy(primal[i]), r: 3 }));
-    if (runs) c.put("text", "none", "text", { class: "name of-q halo", x: (box.left + box.right) / 2, y: box.top + 16, "text-anchor": "middle" }, "dual: no feasible weights");
+    upTo.forEach((i) =>
+      c.put("values", `p${i}`, "circle", { class: "mark of-delta", cx: sx(i), cy: sy(primal[i]), r: 3 }),
+    );
+    if (runs)
+      c.put(
+        "text",
+        "none",
+        "text",
+        { class: "name of-q halo", x: (box.left + box.right) / 2, y: box.top + 16, "text-anchor": "middle" },
+        "dual: no feasible weights",
+      );
     return sx;
   }
 
@@ -63,19 +80,46 @@ const gapPanel = (() => {
     if (!runs) {
       const seen = path.map((_, i) => i).filter((i) => i <= now.time && Number.isFinite(gaps[i]));
       c.put("gaps", "line", "path", { class: "gap-line", d: svg.path(seen.map((i) => [sx(i), sy(log(gaps[i]))])) });
-      seen.forEach((i) => c.put("gaps", `g${i}`, "path", { class: "mark of-gap", d: shape.diamond(sx(i), sy(log(gaps[i])), 3.6) }));
+      seen.forEach((i) =>
+        c.put("gaps", `g${i}`, "path", { class: "mark of-gap", d: shape.diamond(sx(i), sy(log(gaps[i])), 3.6) }),
+      );
       const limit = Math.log10(solver.TOLERANCE * (1 + Math.abs(m.run.value)));
-      if (limit > bottom) c.put("gaps", "proven", "line", { class: "proven", x1: box.left, x2: box.right, y1: sy(limit), y2: sy(limit) });
+      if (limit > bottom)
+        c.put("gaps", "proven", "line", { class: "proven", x1: box.left, x2: box.right, y1: sy(limit), y2: sy(limit) });
     } else {
-      c.put("text", "nogap", "text", { class: "name of-gap halo", x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2, "text-anchor": "middle" }, "no gap: nothing bounds ℓ from below");
+      c.put(
+        "text",
+        "nogap",
+        "text",
+        {
+          class: "name of-gap halo",
+          x: (box.left + box.right) / 2,
+          y: (box.top + box.bottom) / 2,
+          "text-anchor": "middle",
+        },
+        "no gap: nothing bounds ℓ from below",
+      );
     }
     c.put("values", "now", "line", { class: "cursor", x1: sx(now.time), x2: sx(now.time), y1: 0, y2: c.height });
     c.put("gaps", "now", "line", { class: "cursor", x1: sx(now.time), x2: sx(now.time), y1: 0, y2: c.height });
     const legend = runs
       ? [[["line", "primal-line"], "primal value"]]
-      : [[["line", "primal-line"], "primal value"], [["dash", "dual-line"], "dual value"], [["line", "gap-line"], "gap"], [["dots", "proven"], "proven to 10⁻⁸"]];
-    const caption = runs ? "The primal falls and the dual has <b>no value</b>." : `Gap <b>${numbers.gap(now.proof.gap)}</b>: no δ is better by more than that.`;
-    return { legend, caption, label: runs ? "No gap: the dual is infeasible" : `Gap ${numbers.gap(now.proof.gap)} at step ${Math.round(now.time)} of ${m.steps}` };
+      : [
+          [["line", "primal-line"], "primal value"],
+          [["dash", "dual-line"], "dual value"],
+          [["line", "gap-line"], "gap"],
+          [["dots", "proven"], "proven to 10⁻⁸"],
+        ];
+    const caption = runs
+      ? "The primal falls and the dual has <b>no value</b>."
+      : `Gap <b>${numbers.gap(now.proof.gap)}</b>: no δ is better by more than that.`;
+    return {
+      legend,
+      caption,
+      label: runs
+        ? "No gap: the dual is infeasible"
+        : `Gap ${numbers.gap(now.proof.gap)} at step ${Math.round(now.time)} of ${m.steps}`,
+    };
   }
 
   return new frame.Panel("gap", draw);

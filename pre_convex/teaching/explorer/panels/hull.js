@@ -14,10 +14,22 @@ const hullPanel = (() => {
     const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-D, D], xLabel: "F′μ", yLabel: "δ" });
     frame.clip(c, "back", box, "hull");
     frame.clip(c, "curve", box, "hull-curve");
-    c.put("back", "hull", "rect", { class: "hull", x: sx(low), y: box.top, width: Math.max(sx(high) - sx(low), 1), height: box.bottom - box.top });
+    c.put("back", "hull", "rect", {
+      class: "hull",
+      x: sx(low),
+      y: box.top,
+      width: Math.max(sx(high) - sx(low), 1),
+      height: box.bottom - box.top,
+    });
     const b = m.b[0];
     if (m.problem.R > 0) {
-      c.put("back", "ball", "rect", { class: "ball", x: sx(b - m.problem.R), y: box.top, width: sx(b + m.problem.R) - sx(b - m.problem.R), height: box.bottom - box.top });
+      c.put("back", "ball", "rect", {
+        class: "ball",
+        x: sx(b - m.problem.R),
+        y: box.top,
+        width: sx(b + m.problem.R) - sx(b - m.problem.R),
+        height: box.bottom - box.top,
+      });
     }
     c.put("back", "b", "line", { class: "b-line", x1: sx(b), x2: sx(b), y1: box.top, y2: box.bottom });
     const curve = Array.from({ length: 101 }, (_, i) => {
@@ -27,12 +39,25 @@ const hullPanel = (() => {
     c.put("curve", "moment", "path", { class: "moment-line", d: svg.path(curve) });
     m.run.path.forEach((point, i) => {
       if (i > now.time) return;
-      c.put("curve", `it${i}`, "circle", { class: "iterate", cx: sx(point.mean[0] + b), cy: sy(point.delta[0]), r: 2.5 });
+      c.put("curve", `it${i}`, "circle", {
+        class: "iterate",
+        cx: sx(point.mean[0] + b),
+        cy: sy(point.delta[0]),
+        r: 2.5,
+      });
     });
     const mean = sx(now.mean[0] + b);
     c.put("curve", "fall", "line", { class: "drop", x1: mean, x2: mean, y1: sy(now.delta[0]), y2: box.bottom });
     c.put("curve", "at", "path", { class: "mark of-moment", d: shape.square(mean, sy(now.delta[0]), 6) });
-    F.forEach((f, j) => c.put("points", `q${j}`, "line", { class: "hull-tick", x1: sx(f), x2: sx(f), y1: box.bottom - 9, y2: box.bottom }));
+    F.forEach((f, j) =>
+      c.put("points", `q${j}`, "line", {
+        class: "hull-tick",
+        x1: sx(f),
+        x2: sx(f),
+        y1: box.bottom - 9,
+        y2: box.bottom,
+      }),
+    );
     c.put("points", "span", "line", { class: "hull-span", x1: sx(low), x2: sx(high), y1: box.bottom, y2: box.bottom });
     separating(c, m, sx, sy, box);
     const at = sx(Math.max(-3.2, Math.min(3.2, b)));
@@ -50,7 +75,13 @@ const hullPanel = (() => {
     if (m.k === 1) {
       const y = box.top + 0.36 * (box.bottom - box.top);
       c.put("marks", "far", "line", { class: "distance", x1: sx(end[0]), x2: sx(m.b[0]), y1: y, y2: y });
-      c.put("marks", "edge", "line", { class: "separator", x1: sx(end[0]), x2: sx(end[0]), y1: box.top, y2: box.bottom });
+      c.put("marks", "edge", "line", {
+        class: "separator",
+        x1: sx(end[0]),
+        x2: sx(end[0]),
+        y1: box.top,
+        y2: box.bottom,
+      });
       return;
     }
     // the plane ⟨v, x⟩ = max⟨v, F⟩, through the nearest point
@@ -58,7 +89,13 @@ const hullPanel = (() => {
     const top = Math.max(...m.F.map((f) => linear.dot(v, f)));
     const on = linear.add(end, v, (top - linear.dot(v, end)) / linear.dot(v, v));
     const along = linear.scale([-v[1], v[0]], 60 / Math.hypot(...v));
-    c.put("back", "edge", "line", { class: "separator", x1: sx(on[0] - along[0]), y1: sy(on[1] - along[1]), x2: sx(on[0] + along[0]), y2: sy(on[1] + along[1]) });
+    c.put("back", "edge", "line", {
+      class: "separator",
+      x1: sx(on[0] - along[0]),
+      y1: sy(on[1] - along[1]),
+      x2: sx(on[0] + along[0]),
+      y2: sy(on[1] + along[1]),
+    });
     c.put("back", "far", "line", { class: "distance", x1: sx(end[0]), y1: sy(end[1]), x2: sx(m.b[0]), y2: sy(m.b[1]) });
   }
 
@@ -71,7 +108,14 @@ const hullPanel = (() => {
 
   function inPlane(c, m, now) {
     const s = m.state;
-    const { sx, sy, box } = frame.axes(c, { ...ABOUT[s.space], left: 28, right: 8, bottom: s.space === "curve" ? 36 : 22, yLabel: s.space === "curve" ? "x²" : "", xLabel: s.space === "curve" ? "x" : "" });
+    const { sx, sy, box } = frame.axes(c, {
+      ...ABOUT[s.space],
+      left: 28,
+      right: 8,
+      bottom: s.space === "curve" ? 36 : 22,
+      yLabel: s.space === "curve" ? "x²" : "",
+      xLabel: s.space === "curve" ? "x" : "",
+    });
     for (const group of ["back", "curve", "points"]) frame.clip(c, group, box, "hull-plane");
     if (s.space === "curve") {
       const curve = Array.from({ length: 61 }, (_, i) => [-3.2 + (6.4 * i) / 60]).map(([x]) => [sx(x), sy(x * x)]);
@@ -84,13 +128,33 @@ const hullPanel = (() => {
     separating(c, m, sx, sy, box);
     const past = m.run.path.filter((_, i) => i <= now.time).map((point) => linear.add(point.mean, m.b));
     const mean = linear.add(now.mean, m.b);
-    c.put("curve", "path", "path", { class: "moment-line", d: svg.path([...past, mean].map((z) => [sx(z[0]), sy(z[1])])) });
-    past.forEach((z, i) => c.put("curve", `it${i}`, "circle", { class: "iterate", cx: sx(z[0]), cy: sy(z[1]), r: 2.5 }));
-    m.F.forEach((f, j) => c.put("points", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(f[0]), sy(f[1]), 4.5) }));
+    c.put("curve", "path", "path", {
+      class: "moment-line",
+      d: svg.path([...past, mean].map((z) => [sx(z[0]), sy(z[1])])),
+    });
+    past.forEach((z, i) =>
+      c.put("curve", `it${i}`, "circle", { class: "iterate", cx: sx(z[0]), cy: sy(z[1]), r: 2.5 }),
+    );
+    m.F.forEach((f, j) =>
+      c.put("points", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(f[0]), sy(f[1]), 4.5) }),
+    );
     c.put("marks", "at", "path", { class: "ring of-moment", d: shape.square(sx(mean[0]), sy(mean[1]), 9) });
-    const at = [Math.max(box.left, Math.min(box.right, sx(m.b[0]))), Math.max(box.top, Math.min(box.bottom, sy(m.b[1])))];
+    const at = [
+      Math.max(box.left, Math.min(box.right, sx(m.b[0]))),
+      Math.max(box.top, Math.min(box.bottom, sy(m.b[1]))),
+    ];
     c.put("marks", "b", "path", { class: "mark of-b", d: shape.diamond(at[0], at[1], 5.5) });
-    c.put("marks", "bt", "text", { class: "name of-b halo", x: at[0] > box.right - 26 ? at[0] - 18 : at[0] + 10, y: Math.max(at[1] - 7, box.top + 12) }, "b");
+    c.put(
+      "marks",
+      "bt",
+      "text",
+      {
+        class: "name of-b halo",
+        x: at[0] > box.right - 26 ? at[0] - 18 : at[0] + 10,
+        y: Math.max(at[1] - 7, box.top + 12),
+      },
+      "b",
+    );
     if (s.space === "plane") s.q.forEach((x, j) => frame.handle(c, "q", j, sx(x[0]), sy(x[1]), { tab: false }));
     handleOf(c, m, at[0], at[1]);
     c.toWorld = (px, py) => ({ x: [sx.back(px), sy.back(py)] });
@@ -101,7 +165,12 @@ const hullPanel = (() => {
     const way = m.state.hand ? "set by hand" : "moves the p sample";
     const { position, radius } = m.run.hull;
     const text = `${numbers.vector(m.b, 2)}, ${position === "outside" ? `${num(radius)} outside the hull` : position === "boundary" ? "on the boundary of the hull" : "inside the hull"}`;
-    frame.handle(c, "b", 0, x, y, { label: `target b, ${way}`, now: Math.round(m.b[0] * 1e4) / 1e4, text, range: [-12, 12] });
+    frame.handle(c, "b", 0, x, y, {
+      label: `target b, ${way}`,
+      now: Math.round(m.b[0] * 1e4) / 1e4,
+      text,
+      range: [-12, 12],
+    });
   }
 
   function draw(c, m, now) {
@@ -112,7 +181,10 @@ const hullPanel = (() => {
     const legend = [
       [["area", "hull"], "hull of the q features"],
       [["diamond", "mark of-b"], "target b"],
-      [["square", m.k === 1 ? "mark of-moment" : "ring of-moment"], m.k === 1 ? "F′μ(δ), the mean that δ gives" : "F′μ and its path"],
+      [
+        ["square", m.k === 1 ? "mark of-moment" : "ring of-moment"],
+        m.k === 1 ? "F′μ(δ), the mean that δ gives" : "F′μ and its path",
+      ],
     ];
     if (m.problem.R > 0) legend.push([["area", "ball"], `ball of radius R, norm ${norms.names[m.problem.norm]}`]);
     if (hull.position === "outside") legend.push([["dash", "separator"], "separates b from the hull"]);
@@ -122,7 +194,11 @@ const hullPanel = (() => {
         : hull.position === "boundary"
           ? "b is on the <b>boundary</b> of the hull."
           : "b is <b>inside</b> the hull.";
-    return { legend, caption, label: `Hull of the q features. The target is ${hull.position === "outside" ? `${num(hull.radius)} outside` : hull.position === "boundary" ? "on the boundary" : "inside"}` };
+    return {
+      legend,
+      caption,
+      label: `Hull of the q features. The target is ${hull.position === "outside" ? `${num(hull.radius)} outside` : hull.position === "boundary" ? "on the boundary" : "inside"}`,
+    };
   }
 
   return new frame.Panel("hull", draw, (m) => m.state.space === "plane");

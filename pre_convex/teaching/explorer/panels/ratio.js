@@ -17,7 +17,13 @@ const ratioPanel = (() => {
     const powers = [];
     for (let e = Math.ceil(low / each) * each; e <= high; e += each) powers.push(e);
     const yTicks = { values: powers, labels: powers.map((e) => `10${numbers.power(e)}`) };
-    const { sx, sy, box } = frame.axes(c, { x: [-3.1, 3.1], y: [low, high], xLabel: "x", yLabel: "r(x), log scale", yTicks });
+    const { sx, sy, box } = frame.axes(c, {
+      x: [-3.1, 3.1],
+      y: [low, high],
+      xLabel: "x",
+      yLabel: "r(x), log scale",
+      yTicks,
+    });
     return { sx, box, height: (r) => sy(Math.max(Math.log10(Math.max(r, 1e-300)), low - 50)) };
   }
 
@@ -32,13 +38,18 @@ const ratioPanel = (() => {
     const xs = Array.from({ length: 141 }, (_, i) => -3.1 + (6.2 * i) / 140);
     const line = (point) => svg.path(xs.map((x) => [sx(x), height(at(x, point))]));
     c.put("curve", "one", "line", { class: "zero", x1: box.left, x2: box.right, y1: height(1), y2: height(1) });
-    if (m.best.status === "optimal") c.put("curve", "best", "path", { class: "ratio-best", d: line(m.best.path.at(-1)) });
+    if (m.best.status === "optimal")
+      c.put("curve", "best", "path", { class: "ratio-best", d: line(m.best.path.at(-1)) });
     c.put("curve", "ratio", "path", { class: "ratio-line", d: line(now) });
     s.q.forEach((x, j) => {
       const y = height(atPoints[j]);
-      if (y > box.top - 5 && y < box.bottom + 5) c.put("marks", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), y, 4.5) });
+      if (y > box.top - 5 && y < box.bottom + 5)
+        c.put("marks", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), y, 4.5) });
     });
-    return [[["line", "ratio-line"], "r(x) of the current δ"], [["circle", "mark of-q"], "μ / e<sup>a</sup> at the q points"]];
+    return [
+      [["line", "ratio-line"], "r(x) of the current δ"],
+      [["circle", "mark of-q"], "μ / e<sup>a</sup> at the q points"],
+    ];
   }
 
   // the part of a polygon where ⟨n, x⟩ ≥ level
@@ -56,7 +67,12 @@ const ratioPanel = (() => {
   function inPlane(c, m, now) {
     const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-2.2, 2.2], left: 28, right: 8, top: 8, bottom: 22 });
     frame.clip(c, "curve", box, "ratio");
-    const corners = [[-3.2, -2.2], [3.2, -2.2], [3.2, 2.2], [-3.2, 2.2]];
+    const corners = [
+      [-3.2, -2.2],
+      [3.2, -2.2],
+      [3.2, 2.2],
+      [-3.2, 2.2],
+    ];
     const logs = corners.map((x) => model.logRatio(m, now, x));
     const [low, high] = [Math.min(...logs), Math.max(...logs)];
     const step = high - low > 1e-6 ? svg.ticks(low, high, 10).step : 1;
@@ -65,19 +81,46 @@ const ratioPanel = (() => {
     const screen = (polygon) => `${svg.path(polygon.map((x) => [sx(x[0]), sy(x[1])]))}Z`;
     const strongest = Math.max(Math.abs(low), Math.abs(high), 1);
     for (let i = from; i < to; i++) {
-      const band = cut(cut(corners, now.delta, i * step + now.logZ), linear.scale(now.delta, -1), -((i + 1) * step + now.logZ));
+      const band = cut(
+        cut(corners, now.delta, i * step + now.logZ),
+        linear.scale(now.delta, -1),
+        -((i + 1) * step + now.logZ),
+      );
       if (band.length < 3) continue;
       const middle = (i + 0.5) * step;
-      c.put("curve", `band${i - from}`, "path", { class: middle > 0 ? "band more" : "band less", d: screen(band), "fill-opacity": Math.min(0.75, 0.06 + (0.65 * Math.abs(middle)) / strongest) });
-      c.put("curve", `edge${i - from}`, "path", { class: i === 0 ? "edge-one" : "edge", d: edgeOf(now, i * step, sx, sy) });
+      c.put("curve", `band${i - from}`, "path", {
+        class: middle > 0 ? "band more" : "band less",
+        d: screen(band),
+        "fill-opacity": Math.min(0.75, 0.06 + (0.65 * Math.abs(middle)) / strongest),
+      });
+      c.put("curve", `edge${i - from}`, "path", {
+        class: i === 0 ? "edge-one" : "edge",
+        d: edgeOf(now, i * step, sx, sy),
+      });
     }
     for (let i = from + 1; i < to; i++) {
       const at = labelAt(now, i * step);
-      if (at) c.put("text", `l${i - from}`, "text", { class: "tick halo", x: sx(at[0]), y: sy(at[1]) + 4, "text-anchor": "middle" }, i === 0 ? "0" : numbers.tick(i * step, step));
+      if (at)
+        c.put(
+          "text",
+          `l${i - from}`,
+          "text",
+          { class: "tick halo", x: sx(at[0]), y: sy(at[1]) + 4, "text-anchor": "middle" },
+          i === 0 ? "0" : numbers.tick(i * step, step),
+        );
     }
-    m.state.q.forEach((x, j) => c.put("marks", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), sy(x[1]), 4.5) }));
-    if (!m.state.hand) m.state.p.forEach((x, i) => c.put("marks", `p${i}`, "path", { class: "mark of-p", d: shape.triangle(sx(x[0]), sy(x[1]), 5) }));
-    return [[["area", "band more key-band"], "log r > 0"], [["area", "band less key-band"], "log r < 0"], [["line", "edge-one"], "r = 1"]];
+    m.state.q.forEach((x, j) =>
+      c.put("marks", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), sy(x[1]), 4.5) }),
+    );
+    if (!m.state.hand)
+      m.state.p.forEach((x, i) =>
+        c.put("marks", `p${i}`, "path", { class: "mark of-p", d: shape.triangle(sx(x[0]), sy(x[1]), 5) }),
+      );
+    return [
+      [["area", "band more key-band"], "log r > 0"],
+      [["area", "band less key-band"], "log r < 0"],
+      [["line", "edge-one"], "r = 1"],
+    ];
   }
 
   // the straight line log r = level across the box

@@ -20,13 +20,49 @@ const weightsPanel = (() => {
     order.forEach((j, i) => {
       const x = box.left + (i + 0.5) * slot;
       const chosen = store.selected && store.selected.kind === "q" && store.selected.index === j;
-      if (chosen) c.put("grid", "chosen", "rect", { class: "chosen-slot", x: x - slot / 2, y: box.top, width: slot, height: box.bottom - box.top });
-      c.put("bars", `base${j}`, "rect", { class: "bar-base", x: x - wide, y: sy(m.base[j]), width: wide, height: box.bottom - sy(m.base[j]) });
-      c.put("bars", `mu${j}`, "rect", { class: "bar-mu", x, y: sy(now.mu[j]), width: wide, height: box.bottom - sy(now.mu[j]) });
-      if (lifted) c.put("bars", `lift${j}`, "line", { class: "lifted", x1: x - 1, x2: x + wide + 1, y1: sy(lifted[j]), y2: sy(lifted[j]) });
-      if (slot >= 17 || i % 2 === 0) c.put("text", `n${j}`, "text", { class: "tick", x, y: box.bottom + 14, "text-anchor": "middle" }, String(j + 1));
+      if (chosen)
+        c.put("grid", "chosen", "rect", {
+          class: "chosen-slot",
+          x: x - slot / 2,
+          y: box.top,
+          width: slot,
+          height: box.bottom - box.top,
+        });
+      c.put("bars", `base${j}`, "rect", {
+        class: "bar-base",
+        x: x - wide,
+        y: sy(m.base[j]),
+        width: wide,
+        height: box.bottom - sy(m.base[j]),
+      });
+      c.put("bars", `mu${j}`, "rect", {
+        class: "bar-mu",
+        x,
+        y: sy(now.mu[j]),
+        width: wide,
+        height: box.bottom - sy(now.mu[j]),
+      });
+      if (lifted)
+        c.put("bars", `lift${j}`, "line", {
+          class: "lifted",
+          x1: x - 1,
+          x2: x + wide + 1,
+          y1: sy(lifted[j]),
+          y2: sy(lifted[j]),
+        });
+      if (slot >= 17 || i % 2 === 0)
+        c.put(
+          "text",
+          `n${j}`,
+          "text",
+          { class: "tick", x, y: box.bottom + 14, "text-anchor": "middle" },
+          String(j + 1),
+        );
     });
-    const legend = [[["bar", "bar-base"], "base weight e<sup>a</sup>"], [["bar", "bar-mu"], "μ(δ) of the current δ"]];
+    const legend = [
+      [["bar", "bar-base"], "base weight e<sup>a</sup>"],
+      [["bar", "bar-mu"], "μ(δ) of the current δ"],
+    ];
     if (lifted) legend.push([["tick", "lifted"], "feasible weights that give the dual value"]);
     const size = tilt.effectiveSize(now.mu);
     const none = m.run.status === "infeasible";

@@ -1,0 +1,50 @@
+"""``pre-convex explore`` and the page that it writes."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from pre_convex.teaching import explorer
+
+
+def run(*arguments, **env):
+    command = [sys.executable, "-m", "pre_convex", "explore", "--no-open", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
+
+
+def test_it_writes_the_page_and_says_where(tmp_path):
+    out = tmp_path / "new" / "page.html"
+    result = run("--out", str(out))
+    assert result.returncode == 0, result.stderr
+    assert str(out) in result.stdout
+    assert out.read_text(encoding="utf-8") == explorer.page()
+
+
+def test_without_a_file_it_goes_to_the_users_own_folder(tmp_path):
+    result = run(HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "settings"), APPDATA=str(tmp_path / "settings"))
+    assert result.returncode == 0, result.stderr
+    path = Path(result.stdout.strip().removeprefix("Duality explorer: "))
+    assert path.is_relative_to(tmp_path)
+    assert path.read_text(encoding="utf-8") == explorer.page()
+
+
+def test_a_place_that_cannot_be_written_to_is_one_line_and_exit_code_two(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    result = run("--out", str(tmp_path / "file" / "page.html"))
+    assert result.returncode == 2
+    assert result.stderr.startswith("pre-convex: --out: cannot write")
+    assert len(result.stderr.splitlines()) == 1
+    assert run("--out", str(tmp_path)).returncode == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]  # nothing half-written is left
+
+
+def test_the_page_is_whole_and_refers_to_nothing_outside():
+    text = explorer.page()
+    folder = Path(explorer.__file__).parent
+    scripts = {path.relative_to(folder).as_posix() for path in folder.rglob("*.js")}
+    assert scripts == set(explorer.SCRIPTS)  # no file is forgotten
+    addresses = set(re.findall(r"https?:[^\s\"'<>)]+", text))
+    assert addresses == {"http://www.w3.org/2000/svg"}  # the name of SVG, which is never asked for
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|import)\s*\(|@import|url\((?!#)", text)
