@@ -161,7 +161,7 @@ def test_leaving_the_hull_and_coming_back_by_the_radius(visit):
     assert page.evaluate("store.state.R") == pytest.approx(radius, abs=0.03)
     assert page.evaluate("store.state.R") > radius
     assert status(page) == "optimal"
-    assert page.locator("#enough").is_hidden()
+    assert page.is_disabled("#enough")
 
 
 @pytest.mark.parametrize("norm", ["2", "inf", "1"])
@@ -358,8 +358,8 @@ def test_a_phone_has_one_column_and_room_for_fingers(visit):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_labels_do_not_overlap(visit, preset):
-    page = visit.preset(preset, width=1500)
+def test_labels_neither_overlap_nor_are_cut(visit, preset):
+    page = visit.preset(preset, width=1350)
     for time in (0, 1, 1e9):
         page.evaluate(f"player.go({time})")
         settle(page)
@@ -370,6 +370,11 @@ def test_labels_do_not_overlap(visit, preset):
                 Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2 &&
                 Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 5).map(([b]) => `${a} / ${b}`)); })""")
         assert pairs == [], f"at {time}"
+        cut = page.evaluate("""() => [...document.querySelectorAll('.plot text')].filter(t => {
+            const [inner, outer] = [t.getBoundingClientRect(), t.ownerSVGElement.getBoundingClientRect()];
+            return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 3
+                || inner.top < outer.top - 3; }).map(t => t.textContent)""")
+        assert cut == [], f"at {time}"
 
 
 def contrast(page, selector):

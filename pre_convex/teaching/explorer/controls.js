@@ -119,7 +119,7 @@ const controls = (() => {
     choose("norm", s.norm);
     choose("method", s.method);
     choose("target", s.hand ? "hand" : "sample");
-    for (const label of document.querySelectorAll(".only-two")) label.classList.toggle("off", m.k === 1);
+    by("norms").disabled = m.k === 1; // on the line all norms are the same
     const text = JSON.stringify(s);
     for (const chip of document.querySelectorAll(".chip")) {
       chip.setAttribute("aria-pressed", String(JSON.stringify(presets.find(chip.dataset.preset).state) === text));
@@ -133,10 +133,9 @@ const controls = (() => {
     by("undo").disabled = !store.canUndo();
     by("redo").disabled = !store.canRedo();
     const enough = Math.ceil(m.run.hull.radius * 100 + 2) / 100;
-    const helps = m.run.status === "infeasible" && enough <= 3;
-    by("enough").hidden = !helps;
+    by("enough").disabled = m.run.status !== "infeasible" || enough > 3;
     by("enough").dataset.radius = String(enough);
-    by("enough").textContent = `Set R to ${num(enough, 2)}, just beyond the distance`;
+    by("enough").textContent = by("enough").disabled ? "Set R beyond the distance" : `Set R to ${num(enough, 2)}`;
   }
 
   function showTime(m, now) {

@@ -22,7 +22,8 @@ const solver = (() => {
       const d = newtonStep(p, now, damping * spread * spread);
       const gain = -dot(now.mean, d) - (p.R ? p.R * norms.dual(p.norm, add(now.delta, d)) - now.penalty : 0);
       const left = add(now.mean, times(now.H, d));
-      const blind = !p.R && norms.size("2", left) > 1e-9 * norms.size("2", now.mean) + 1e-15 * spread;
+      // a step that leaves a gradient beyond the ball has overlooked a direction whose curvature is lost in round-off
+      const blind = norms.size(p.norm, left) > (1 + 1e-9) * p.R + 1e-9 * norms.size(p.norm, now.mean) + 1e-15 * spread;
       if (!d.every(Number.isFinite) || !(gain >= 0) || (blind && damping < 1e-8)) {
         if (now.mean.every((x) => x === 0)) return null;
         continue;

@@ -24,10 +24,11 @@ const words = (() => {
         ? `${where}: the dual has a solution, the primal has none. δ runs to infinity while ℓ approaches ${num(m.run.dual, 4)}.`
         : `${step}: ℓ = ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}; ${where}, and δ will never arrive.`;
     }
+    const gap = numbers.gap(now.proof.gap);
     if (!last && now.proof.gap <= solver.TOLERANCE)
-      return `${step}: proven already, ℓ = ${num(now.value, 4)} with gap ${numbers.gap(now.proof.gap)}.`;
-    if (!last)
-      return `${step}: the optimum is between ${num(now.proof.dual, 4)} and ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}.`;
+      return `${step}: proven already, ℓ = ${num(now.value, 4)}, gap ${gap}.`;
+    if (!last && now.proof.gap <= 1e-3) return `${step}: the optimum is at most ${gap} below ${num(now.value, 4)}.`;
+    if (!last) return `${step}: the optimum is between ${num(now.proof.dual)} and ${num(now.value)}, gap ${gap}.`;
     if (status === "inaccurate")
       return `After ${m.steps} steps the gap is still ${numbers.gap(m.run.gap)}: nothing is proven yet.`;
     const steps = `${m.steps} ${m.state.method === "newton" ? "Newton" : "gradient"} step${m.steps === 1 ? "" : "s"}`;

@@ -36,14 +36,11 @@ const gapPanel = (() => {
     upTo.forEach((i) =>
       c.put("values", `p${i}`, "circle", { class: "mark of-delta", cx: sx(i), cy: sy(primal[i]), r: 3 }),
     );
-    if (runs)
-      c.put(
-        "text",
-        "none",
-        "text",
-        { class: "name of-q halo", x: (box.left + box.right) / 2, y: box.top + 16, "text-anchor": "middle" },
-        "dual: no feasible weights",
-      );
+    if (runs) {
+      // the primal falls from the left to the right, which leaves this corner free
+      const at = { class: "name of-q", x: box.left + 8, y: box.bottom - 8 };
+      c.put("text", "none", "text", at, "dual: infeasible");
+    }
     return sx;
   }
 
@@ -97,7 +94,7 @@ const gapPanel = (() => {
           y: (box.top + box.bottom) / 2,
           "text-anchor": "middle",
         },
-        "no gap: nothing bounds ℓ from below",
+        "no lower bound, no gap",
       );
     }
     c.put("values", "now", "line", { class: "cursor", x1: sx(now.time), x2: sx(now.time), y1: 0, y2: c.height });

@@ -38,7 +38,7 @@ const primalPanel = (() => {
       c.put("curve", "gap", "line", { class: "gap-line", x1: at[0], x2: at[0], y1: at[1], y2: sy(seen) });
       if (m.best.status === "optimal")
         c.put("curve", "best", "path", { class: "best", d: shape.star(sx(m.best.delta[0]), sy(m.best.value), 12) });
-      const left = at[0] > (box.left + box.right) / 2;
+      const left = m.best.delta[0] > now.delta[0] && at[0] - box.left > 80;
       if (sy(seen) - at[1] > 16) {
         c.put(
           "text",

@@ -16,6 +16,7 @@ const weightsPanel = (() => {
     });
     const slot = (box.right - box.left) / n;
     const wide = Math.min(slot * 0.36, 18);
+    c.slots = { n, left: box.left, slot, order };
     const lifted = now.proof.mu && now.proof.gap > 1e-7 ? now.proof.mu : null;
     order.forEach((j, i) => {
       const x = box.left + (i + 0.5) * slot;
@@ -72,5 +73,12 @@ const weightsPanel = (() => {
     return { legend, caption, label: `Weights of ${n} q points; effective size ${numbers.plain(size, 1)}` };
   }
 
-  return new frame.Panel("weights", draw);
+  const panel = new frame.Panel("weights", draw);
+  // a bar stands for a point: a click on it selects the point
+  panel.canvas.node.addEventListener("click", (event) => {
+    const { n, left, slot, order } = panel.canvas.slots;
+    const i = Math.floor((event.clientX - panel.canvas.node.getBoundingClientRect().left - left) / slot);
+    if (i >= 0 && i < n) store.select("q", order[i]);
+  });
+  return panel;
 })();

@@ -1,0 +1,99 @@
+"use strict";
+// The samples on the line: a lane for p, a lane for q, a bar for every weight, and the two means between them.
+
+const lanes = (() => {
+  const shape = svg.shapes;
+
+  // bars of points in the same place stand on each other, since these points count together
+  function stacked(points, weights) {
+    const heights = new Map();
+    return points.map((x, j) => {
+      const below = heights.get(x[0]) ?? 0;
+      heights.set(x[0], below + weights[j]);
+      return below;
+    });
+  }
+
+  function likelihood(c, side, y, precision, { sx, base, tall }) {
+    if (precision === 0) return;
+    const top = base - tall;
+    const curve = Array.from({ length: 121 }, (_, i) => -3.1 + (6.2 * i) / 120).map((x) => [
+      sx(x),
+      base - tall * Math.exp(-0.5 * precision * (x - y[0]) ** 2),
+    ]);
+    const area = `${svg.path(curve)}L${sx(3.1)} ${base}L${sx(-3.1)} ${base}Z`;
+    c.put("back", `area-${side}`, "path", { class: `likelihood of-${side}`, d: area });
+    c.put("back", `curve-${side}`, "path", { class: `likelihood-line of-${side}`, d: svg.path(curve) });
+    const at = sx(y[0]);
+    c.put("observed", side, "line", { class: `observation of-${side}`, x1: at, x2: at, y1: top, y2: base });
+    marks.observation(c, side, y, at, top, [at + 9, top + 4]);
+  }
+
+  function bars(c, name, style, wide, points, weights, { sx, base, height }) {
+    const below = stacked(points, weights);
+    points.forEach((x, j) => {
+      const y = base - height(below[j] + weights[j]);
+      const box = { class: style, x: sx(x[0]) - wide / 2, y, width: wide, height: height(weights[j]) };
+      c.put("bars", `${name}${j}`, "rect", box);
+    });
+  }
+
+  function draw(c, m, now) {
+    const s = m.state;
+    const pad = 18;
+    const sx = svg.scale([-3.1, 3.1], [pad, c.width - pad]);
+    const tall = (c.height - 84) / 2 - 24;
+    const base = { p: tall + 32, q: c.height - 42 };
+    const totals = (points, weights) => stacked(points, weights).map((below, j) => below + weights[j]);
+    const most = Math.max(...totals(s.p, m.w), ...totals(s.q, m.base), ...totals(s.q, now.mu), 0.3);
+    const height = (w) => (w / most) * tall;
+    for (let v = -3; v <= 3; v++) {
+      c.put("grid", `v${v}`, "line", { class: "grid", x1: sx(v), x2: sx(v), y1: 20, y2: base.q });
+      const at = { class: "tick", x: sx(v), y: c.height - 4, "text-anchor": "middle" };
+      c.put("grid", `t${v}`, "text", at, numbers.tick(v, 1));
+    }
+    for (const side of ["p", "q"]) {
+      const y = base[side];
+      c.put("back", `axis-${side}`, "line", { class: "rule", x1: sx(-3.1), x2: sx(3.1), y1: y, y2: y });
+    }
+    const lane = (side) => ({ sx, base: base[side], tall, height });
+    if (!s.hand) {
+      likelihood(c, "p", s.yp, s.tp, lane("p"));
+      bars(c, "w", "bar-p", 6, s.p, m.w, lane("p"));
+      s.p.forEach((x, i) =>
+        c.put("marks", `p${i}`, "path", { class: "mark of-p", d: shape.triangle(sx(x[0]), base.p, 7) }),
+      );
+    }
+    likelihood(c, "q", s.yq, s.tq, lane("q"));
+    bars(c, "base", "bar-base", 12, s.q, m.base, lane("q"));
+    bars(c, "mu", "bar-mu", 6, s.q, now.mu, lane("q"));
+    s.q.forEach((x, j) =>
+      c.put("marks", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), base.q, 6) }),
+    );
+    means(c, m, now, sx, base);
+    c.put(
+      "means",
+      "pl",
+      "text",
+      { class: "lane", x: pad, y: 13 },
+      s.hand ? "target b, set by hand" : "p sample, weights w",
+    );
+    c.put("means", "ql", "text", { class: "lane", x: pad, y: base.p + 40 }, "q sample, weights μ");
+    if (!s.hand) s.p.forEach((x, i) => marks.handle(c, m, now, "p", i, sx(x[0]), base.p));
+    s.q.forEach((x, j) => marks.handle(c, m, now, "q", j, sx(x[0]), base.q));
+    c.toWorld = (px, py) => ({ x: [sx.back(px), 0], kind: py < base.p + 12 ? "p" : "q" });
+  }
+
+  // b and F'μ, which the dual makes agree
+  function means(c, m, now, sx, base) {
+    const b = sx(Math.max(-3.1, Math.min(3.1, m.b[0])));
+    const mean = sx(now.mean[0] + m.b[0]);
+    c.put("means", "drop", "line", { class: "drop", x1: b, x2: b, y1: base.p + 14, y2: base.q });
+    c.put("means", "b", "path", { class: "mark of-b", d: shape.diamond(b, base.p + 17, 6) });
+    c.put("means", "bt", "text", { class: "name of-b halo", x: b + 11, y: base.p + 22 }, "b");
+    c.put("means", "m", "path", { class: "mark of-moment", d: shape.square(mean, base.q + 15, 5) });
+    c.put("means", "mt", "text", { class: "name of-moment halo", x: mean + 10, y: base.q + 20 }, "F′μ");
+  }
+
+  return { draw };
+})();
