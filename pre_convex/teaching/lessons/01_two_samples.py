@@ -378,8 +378,8 @@ assert linear.divergence_ < fit.divergence_
 #
 # The truth is :math:`-\delta^*`, but the estimates are not each other's negatives: each direction matches other
 # moments, with other weights. And one direction is much harder. The new weights are large where q points are likely and
-# p points are rare: there, few p points stand for many q points. In the limit :math:`q(x)/p(x)` grows without bound to
-# the left, and :math:`\int (q/p)^2\,p\,dx` is infinite, so that no sample is large enough to make the weights even.
+# p points are rare: there, few p points stand for many q points. In truth :math:`q(x)/p(x)` grows without bound on both
+# sides, and :math:`\int (q/p)^2\,p\,dx` is infinite: the weights stay uneven however large the samples are.
 
 swapped = pre.KLIEP("polynomial").fit(x_q[:, None], x_p[:, None])
 print("p/q:", fit.delta_.round(3), f" largest weight {fit.mu_.max():.1%}")

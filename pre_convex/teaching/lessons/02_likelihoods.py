@@ -185,7 +185,7 @@ assert np.abs(shifted.delta_ - fit.delta_).max() < 1e-6
 nothing = np.zeros(4000)
 flat = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, nothing, nothing)
 kliep = pre.KLIEP("polynomial").fit(rows_p, rows_q)
-assert np.array_equal(flat.delta_, kliep.delta_)
+assert np.abs(flat.delta_ - kliep.delta_).max() < 1e-6
 
 # %%
 # Note that the package was given logarithms: :math:`e^{1000}` is more than double precision can hold.

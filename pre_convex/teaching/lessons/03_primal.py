@@ -29,7 +29,7 @@ weights; parameter :math:`\delta` with :math:`k` entries; radius :math:`R`.
 # --------
 #
 # Eighty points in the plane and a target, made as in lesson :doc:`02_likelihoods`. From here on only :math:`b`,
-# :math:`F`, :math:`a` and :math:`R` matter. The norm is the Euclidean one.
+# :math:`F`, :math:`a` and :math:`R` matter. The norm is the Euclidean one, which is its own dual norm.
 
 import warnings
 
@@ -216,17 +216,19 @@ assert (dims.exp, list(dims.soc), dims.nonneg, dims.zero) == (n, [k + 1], 1, 0)
 assert matrix.shape == (3 * n + (k + 1) + 1, k + n + 2)
 
 # %%
-# Writing the cones by hand gives the same value.
+# Writing the cones by hand gives the same value. (CLARABEL is asked for a tolerance of :math:`10^{-6}`. Its default,
+# :math:`10^{-8}`, is now and then just out of its reach on exponential cones, and then it says so.)
 
+clarabel = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-6}
 t, s, u = cp.Variable(name="t"), cp.Variable(name="s"), cp.Variable(n, name="u")
 by_hand = cp.Problem(
     cp.Minimize(linear + t + R * s),
     [cp.ExpCone(logits - t, np.ones(n), u), cp.sum(u) <= 1, cp.SOC(s, delta)],
 )
-by_hand.solve(solver=cp.CLARABEL)
-program.solve(solver=cp.CLARABEL)
-print(f"by hand {by_hand.value:.6f}, by cvxpy {program.value:.6f}")
-assert abs(by_hand.value - program.value) < 1e-6
+by_hand.solve(**clarabel)
+program.solve(**clarabel)
+print(f"by hand {by_hand.value:.5f}, by cvxpy {program.value:.5f}")
+assert abs(by_hand.value - program.value) < 1e-5
 
 # %%
 # At the solution the bounds are tight, and the variables have a meaning: :math:`t = \log Z`, and
@@ -234,37 +236,38 @@ assert abs(by_hand.value - program.value) < 1e-6
 # general solver: with a million rows, there are a million cones. Lesson :doc:`08_solvers` shows another way.
 
 mu = np.exp(problem.log_mu(delta.value))
-assert abs(t.value - log_z.value) < 1e-5
-assert np.abs(u.value - mu).max() < 1e-5
+assert abs(t.value - log_z.value) < 1e-3
+assert np.abs(u.value - mu).max() < 1e-3
 
 # %%
 # The package's program, and several solvers
 # ------------------------------------------
 #
 # ``pre.primal_program`` builds what we built. Its ``.cvxpy`` is a ``cvxpy.Problem`` to look at and to change, and
-# ``recover()`` reads :math:`\delta` and the weights off after a solve. Three solvers, written by different people with
-# different methods, and the package's own Newton engine:
+# ``recover()`` reads :math:`\delta` and the weights off after a solve. Several solvers, written by different people
+# with different methods, and the package's own Newton engine:
 
 built = pre.primal_program(problem)
 print(built)
+built.cvxpy.solve(**clarabel)
+found, weights = built.recover()
 newton = pre.solve(problem)
 assert newton.gap < 1e-12
+assert np.abs(found - newton.delta).max() < 1e-3
+assert np.abs(weights - newton.mu).max() < 1e-3
+assert pre.certify(problem, found, weights).gap < 1e-5
+
 print(f"\n{'solver':10s} {'delta':20s} {'value':>10s}  gap below 1e-6")
 for solver in pre.installed_solvers():
-    if solver == "newton":
-        found, weights, reached = newton.delta, newton.mu, newton.primal_value
-    else:
-        reached = built.cvxpy.solve(solver=solver)
-        found, weights = built.recover()
-    gap = pre.certify(problem, found, weights).gap
-    print(f"{solver:10s} {found.round(5)!s:20s} {reached:10.6f}  {gap < 1e-6}")
-    assert np.abs(found - newton.delta).max() < 1e-3
-    assert abs(reached - newton.primal_value) < 1e-4
-    assert gap < 1e-4
+    own = pre.solve(problem, solver=solver, polish=False)
+    print(f"{solver:10s} {own.delta.round(4)!s:20s} {own.primal_value:10.6f}  {own.gap < 1e-6}")
+    assert np.abs(own.delta - newton.delta).max() < 1e-3
+    assert own.gap < 1e-6
 
 # %%
-# They agree, each to its own tolerance. ``pre.certify`` trusts none of them: it computes the gap from the numbers alone
-# (lesson :doc:`07_certificates`).
+# They agree. ``polish=False`` keeps the solver's own numbers. The gap is not what a solver says of itself: the package
+# computes it from :math:`\delta` and :math:`\mu` alone, as ``pre.certify`` does for anybody's numbers (lesson
+# :doc:`07_certificates`).
 #
 # Your own terms
 # --------------
@@ -291,8 +294,8 @@ else:
 # the same, by changing the cvxpy problem itself
 variable = built.cvxpy.variables()[0]
 changed = cp.Problem(built.cvxpy.objective, [variable >= 0])
-changed.solve(solver=cp.CLARABEL)
-assert np.abs(variable.value - signed.delta).max() < 1e-4
+changed.solve(**clarabel)
+assert np.abs(variable.value - signed.delta).max() < 1e-3
 
 # %%
 # Parameters: compile once, solve often
@@ -318,17 +321,17 @@ radii = np.linspace(0.0, 1.4, 29)
 path = []
 for value in radii:
     radius.value = value
-    times.solve(solver=cp.CLARABEL)
+    times.solve(**clarabel)
     path.append(delta.value.copy())
 path = np.array(path)
 
 with warnings.catch_warnings(record=True) as heard:
     warnings.simplefilter("always")
     inverse.value = 1.0 / radii[4]
-    divided.solve(solver=cp.CLARABEL)
+    divided.solve(**clarabel)
 print("warned:", any("not DPP" in str(w.message) for w in heard))
 assert any("not DPP" in str(w.message) for w in heard)
-assert np.abs(delta.value - path[4]).max() < 1e-4
+assert np.abs(delta.value - path[4]).max() < 1e-3
 
 # %%
 # Left: the objective along one coordinate, with a tangent. A convex function lies above each of its tangents, and where
@@ -404,15 +407,16 @@ sparse = cp.Problem(cp.Minimize(linear + log_z + R * cp.norm1(delta)))
 dims = sparse.get_problem_data(cp.CLARABEL)[0]["dims"]
 print(f"exponential cones {dims.exp}, second-order {len(dims.soc)}, inequalities {dims.nonneg}")
 assert (dims.exp, list(dims.soc), dims.nonneg) == (n, [], 1 + 2 * k)
-sparse.solve(solver=cp.CLARABEL)
+sparse.solve(**clarabel)
 package = pre.solve(problem.with_radius(0.1, norm=np.inf))
-assert abs(sparse.value - package.primal_value) < 1e-6
+assert abs(sparse.value - package.primal_value) < 1e-5
 
 # %%
-# **Exercise 3.** KLIEP was first published with a constraint instead of :math:`\log Z`: let the log-ratio be
-# :math:`\langle\delta,f(x)\rangle + c` with a free constant :math:`c`, maximise its mean over the p sample, and demand
-# that the ratio have mean one over the q sample, :math:`\sum_j e^{a_j+\langle\delta,F_j\rangle+c} = 1`. Write it in
-# cvxpy. Does it follow the rules? Replace ``==`` by ``<=`` and solve (without penalty). What is :math:`c`?
+# **Exercise 3.** KLIEP was first written with a constraint instead of :math:`\log Z`, for a ratio that is linear in its
+# parameters. Do the same for ours: let the log-ratio be :math:`\langle\delta,f(x)\rangle + c` with a free constant
+# :math:`c`, maximise its mean over the p sample, and demand that the ratio have mean one over the q sample,
+# :math:`\sum_j e^{a_j+\langle\delta,F_j\rangle+c} = 1`. Write it in cvxpy. Does it follow the rules? Replace ``==`` by
+# ``<=`` and solve (without penalty). What is :math:`c`?
 #
 # Solution 3
 # ^^^^^^^^^^
@@ -426,12 +430,12 @@ mean_ratio = cp.sum(cp.exp(logits + c))
 equation = cp.Problem(cp.Maximize(b @ delta + c), [mean_ratio == 1])
 relaxed = cp.Problem(cp.Maximize(b @ delta + c), [mean_ratio <= 1])
 print("== is DCP:", equation.is_dcp(), "  <= is DCP:", relaxed.is_dcp())
-relaxed.solve(solver=cp.CLARABEL)
+relaxed.solve(**clarabel)
 plain = pre.solve(problem.with_radius(0.0))
-print(f"value {relaxed.value:.6f}, package {-plain.primal_value:.6f}")
-print(f"sum {mean_ratio.value:.6f}, c {c.value:.6f}, -log Z {-log_z.value:.6f}")
+print(f"value {relaxed.value:.4f}, package {-plain.primal_value:.4f}")
+print(f"sum {mean_ratio.value:.4f}, c {c.value:.4f}, -log Z {-log_z.value:.4f}")
 assert not equation.is_dcp()
 assert relaxed.is_dcp()
-assert abs(relaxed.value + plain.primal_value) < 1e-5
-assert abs(mean_ratio.value - 1.0) < 1e-5
-assert abs(c.value + log_z.value) < 1e-5
+assert abs(relaxed.value + plain.primal_value) < 1e-4
+assert abs(mean_ratio.value - 1.0) < 1e-4
+assert abs(c.value + log_z.value) < 1e-4
