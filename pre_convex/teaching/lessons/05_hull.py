@@ -45,12 +45,16 @@ import pre_convex as pre
 from pre_convex.plots.canvas import BLUE, GREEN, GREY, ORANGE, PINK, SKY
 
 F = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [2.0, 4.0], [0.0, 2.0], [2.0, 1.0]])
-targets = {"inside": np.array([2.0, 2.0]), "edge": np.array([3.0, 3.0]), "outside": np.array([4.5, 4.5])}
+targets = {
+    "inside": np.array([2.0, 2.0]),
+    "edge": np.array([3.0, 3.0]),
+    "outside": np.array([4.5, 4.5]),
+}
 colours = {"inside": GREEN, "edge": BLUE, "outside": ORANGE}
 markers = {"inside": "o", "edge": "s", "outside": "D"}
 
 rng = np.random.default_rng(5)
-weights = rng.dirichlet(np.full(6, 0.5), size=1500)  # every row: six weights that sum to one
+weights = rng.dirichlet(np.full(6, 0.5), size=1500)  # six weights that sum to one, each time
 averages = weights @ F
 assert averages.sum(axis=1).max() <= F.sum(axis=1).max() == 6.0
 corners = F[ConvexHull(F).vertices]
@@ -106,7 +110,8 @@ plt.show()
 
 def find_weights(b):
     """Weights that reach b, or None."""
-    found = linprog(np.zeros(6), A_eq=np.vstack([F.T, np.ones(6)]), b_eq=np.append(b, 1.0), bounds=(0, None))
+    A, c = np.vstack([F.T, np.ones(6)]), np.append(b, 1.0)
+    found = linprog(np.zeros(6), A_eq=A, b_eq=c, bounds=(0, None))
     return found.x if found.status == 0 else None
 
 
@@ -123,7 +128,7 @@ def find_direction(b):
 
 for name, b in targets.items():
     mu, (v, separation) = find_weights(b), find_direction(b)
-    reached = "no weights" if mu is None else "weights " + np.array2string(mu, precision=2, suppress_small=True)
+    reached = "no weights" if mu is None else f"weights {mu.round(2) + 0.0}"
     print(f"{name:8s} separation {abs(separation):.3f}   {reached}")
     assert (mu is None) == (separation > 1e-9)  # exactly one of the two
 
@@ -166,7 +171,8 @@ margin = 3.0 / np.sqrt(2.0)
 fig, ax = plt.subplots()
 along = {}
 for name, b in targets.items():
-    along[name] = np.array([pre.RatioProblem(target=b, features_q=F).value(s * v) for s in t])
+    problem = pre.RatioProblem(target=b, features_q=F)
+    along[name] = np.array([problem.value(s * v) for s in t])
     ax.plot(t, along[name], color=colours[name], linewidth=2, label=f"b {name}")
     i = {"inside": 60, "edge": 150, "outside": 80}[name]
     ax.plot(t[i], along[name][i], markers[name], color=colours[name], markersize=7)
@@ -187,9 +193,11 @@ assert along["inside"][-1] > along["inside"].min() + 1.0
 # The dual has nothing to choose from. A cone solver recognises both: it calls the primal unbounded and the dual
 # infeasible. These are two names for the same fact.
 
-outside = pre.RatioProblem(target=targets["outside"], features_q=F, feature_names=("x0", "x1"))
+names = ("x0", "x1")
+outside = pre.RatioProblem(target=targets["outside"], features_q=F, feature_names=names)
 claims = {}
-for name, program in (("primal", pre.primal_program(outside)), ("dual", pre.dual_program(outside))):
+programs = {"primal": pre.primal_program(outside), "dual": pre.dual_program(outside)}
+for name, program in programs.items():
     program.cvxpy.solve(solver=cp.CLARABEL)
     claims[name] = program.cvxpy.status
 print(claims)
@@ -226,7 +234,7 @@ distances = np.linalg.norm(outside.target - averages, axis=1)
 hull = pre.minimal_radius(outside)
 print(f"{hull.position.value}: distance {hull.radius:.6f}, proven from below {hull.lower:.6f}")
 print(f"direction {hull.direction.round(4)}")
-print("nearest point: " + " + ".join(f"{w:.2f} * {F[j]}" for w, j in zip(hull.weights, hull.index, strict=True)))
+print(f"nearest point: weights {hull.weights.round(2)} on the rows {hull.index}")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), width_ratios=[1, 1.15])
 draw_hull(left)
@@ -302,8 +310,9 @@ for tol in (1e-3, 1e-5, 1e-7, 1e-9):
     program.cvxpy.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
     delta, _ = program.recover()
     lengths.append(np.linalg.norm(delta))
-    print(f"tol {tol:.0e}: {program.cvxpy.status}, value {program.cvxpy.value:.6f}, length of delta {lengths[-1]:.2f}")
-    assert program.cvxpy.status == "optimal"
+    claim, value = program.cvxpy.status, program.cvxpy.value
+    print(f"tol {tol:.0e}: {claim}, value {value:.6f}, length of delta {lengths[-1]:.2f}")
+    assert claim == "optimal"
 assert np.all(np.diff(lengths) > 1.0)  # every tightening sends delta further out
 
 # %%
@@ -331,7 +340,8 @@ assert np.isclose(on_edge.dual_value, np.log(2 / 6))
 shares = np.array([1.001, 1.01, 1.1, 1.5])
 solutions = [pre.solve(outside.with_radius(s * hull.radius)) for s in shares]
 for s, solution in zip(shares, solutions, strict=True):
-    print(f"R = {s:5.3f} minimal: |delta| {np.linalg.norm(solution.delta):.2f}, mu {solution.mu.round(3)}")
+    length = np.linalg.norm(solution.delta)
+    print(f"R = {s:5.3f} minimal: |delta| {length:.2f}, mu {solution.mu.round(3)}")
 assert np.all(np.diff([np.linalg.norm(s.delta) for s in solutions]) < 0.0)
 
 # %%
@@ -427,13 +437,11 @@ from math import comb
 
 k, runs = 10, 150
 for n in (15, 20, 30):
-    draws = rng.normal(size=(runs, n, k))
-    outside_share = np.mean(
-        [
-            linprog(np.zeros(n), A_eq=np.vstack([G.T, np.ones(n)]), b_eq=np.append(np.zeros(k), 1.0)).status == 2
-            for G in draws
-        ]
-    )
+    outside_share = 0.0
+    for _ in range(runs):
+        A = np.vstack([rng.normal(size=(n, k)).T, np.ones(n)])
+        infeasible = linprog(np.zeros(n), A_eq=A, b_eq=np.eye(k + 1)[k]).status == 2
+        outside_share += infeasible / runs
     exact = sum(comb(n - 1, i) for i in range(k)) / 2 ** (n - 1)
     print(f"n = {n}: outside in {outside_share:.2f} of {runs} runs, exact {exact:.4f}")
     assert abs(outside_share - exact) <= 3.0 * np.sqrt(exact * (1.0 - exact) / runs)

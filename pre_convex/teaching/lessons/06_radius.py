@@ -69,7 +69,7 @@ for (norm, star), (top, bottom) in zip(dual_order.items(), axes.T, strict=True):
     top.fill(*ball.T, facecolor=SKY, alpha=0.35, edgecolor=BLUE)
     top.annotate("", 0.75 * delta, (0, 0), arrowprops={"arrowstyle": "->", "color": ORANGE, "linewidth": 2})
     top.text(1.5, 0.8, r"$\delta$", color=ORANGE, fontsize=13)
-    line = best + np.outer([-1.2, 1.2], [-1.0, 2.0] / np.sqrt(5.0))  # where <delta, r> is as large as at the best r
+    line = best + np.outer([-1.2, 1.2], [-1.0, 2.0] / np.sqrt(5.0))  # as far along delta as the best
     top.plot(*line.T, "--", color=ORANGE, linewidth=1)
     top.plot(*best, "o", color=GREEN, markersize=8)
     top.set_title(f"norm {norm:g}: residuals $\\|r\\| \\leq 1$")
@@ -104,7 +104,8 @@ root = np.linalg.cholesky(sigma)
 
 def draw(rng, n=n):
     """A p and a q sample."""
-    return sigma @ truth + rng.normal(size=(n, k)) @ root.T, rng.normal(size=(n, k)) @ root.T
+    x_p, x_q = rng.normal(size=(2, n, k)) @ root.T
+    return x_p + sigma @ truth, x_q
 
 
 x_p, x_q = draw(np.random.default_rng(6))
@@ -166,12 +167,13 @@ shares = np.linspace(1.05, 0.0, 36)
 paths, tops = {}, {}
 for norm in dual_order:
     tops[norm] = np.linalg.norm(gap_of_means, norm)
-    path = pre.radius_path(problem.with_radius(0.0, norm=norm), tops[norm] * shares)
+    data = problem.with_radius(0.0, norm=norm)
+    path = pre.radius_path(data, tops[norm] * shares)
     assert all(s.status.ok for s in path)
     paths[norm] = np.array([s.delta for s in path])
-    just_below, just_above = pre.radius_path(problem.with_radius(0.0, norm=norm), tops[norm] * np.array([0.99, 1.01]))
-    assert np.any(just_below.delta != 0.0)
-    assert np.allclose(just_above.delta, 0.0, atol=1e-9)
+    below, above = pre.radius_path(data, [0.99 * tops[norm], 1.01 * tops[norm]])
+    assert np.any(below.delta != 0.0)
+    assert np.allclose(above.delta, 0.0, atol=1e-9)
 
 colours = [BLUE, ORANGE, GREEN, GREY, GREY, GREY]
 styles = ["-", "-", "-", "-", "--", ":"]
@@ -182,9 +184,7 @@ for ax, (norm, path) in zip(axes, paths.items(), strict=True):
         ax.plot(shares, path[:, i], styles[i], color=colours[i], label=f"x{i}, true {truth[i]:g}")
     ax.axvline(1.0, color=PINK, linewidth=1)
     ax.axhline(0.0, color=LIGHT, zorder=0)
-    ax.set(
-        xlabel=r"$R / R_{\max}$", title=f"norm {norm:g}: {['shrinks', 'selects', 'caps'][[2, np.inf, 1].index(norm)]}"
-    )
+    ax.set(xlabel=r"$R / R_{\max}$", title=f"norm {norm:g} {effects[norm]}")
 axes[0].set_ylabel(r"coefficients $\delta_i$")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
 plt.show()
@@ -197,11 +197,13 @@ plt.show()
 # moment is hardly missed at first, because the correlation with ``x0`` hides its own negative coefficient, and yet it
 # comes in before ``x3``, which is missed more.
 
-entered = {i: tops[np.inf] * shares[np.flatnonzero(np.abs(paths[np.inf][:, i]) > 1e-8)[0]] for i in range(k)}
+first = np.argmax(np.abs(paths[np.inf]) > 1e-8, axis=0)  # along the path, for each feature
+entered = dict(enumerate(tops[np.inf] * shares[first]))
 order = sorted(entered, key=entered.get, reverse=True)
 print("R_max in norm inf:", tops[np.inf].round(4))
 for i in order:
-    print(f"x{i} is in from R = {entered[i]:.3f} on, missed at first by {gap_of_means[i]:+.3f}, true {truth[i]:+.1f}")
+    missed = f"missed at first by {gap_of_means[i]:+.3f}"
+    print(f"x{i} is in from R = {entered[i]:.3f} on, {missed}, true {truth[i]:+.1f}")
 assert order[0] == np.argmax(np.abs(gap_of_means))
 assert set(order[:3]) == {0, 1, 2}
 assert abs(gap_of_means[1]) < abs(gap_of_means[3])
@@ -234,10 +236,8 @@ for share in (0.2, 0.6, 0.95):
     shrunk = pre.solve(problem.with_radius(R)).delta
     lam = R / np.linalg.norm(shrunk)
     ridge = pre.solve(problem, penalty=lambda d, lam=lam: lam / 2 * cp.sum_squares(d)).delta
-    print(
-        f"R = {share:.2f} R_max: |delta| {np.linalg.norm(shrunk):.4f}, lambda {lam:.3f}, ridge |delta| "
-        f"{np.linalg.norm(ridge):.4f}"
-    )
+    lengths = np.linalg.norm(shrunk), np.linalg.norm(ridge)
+    print(f"R = {share:.2f} R_max: lambda {lam:.3f}, lengths {lengths[0]:.4f} and {lengths[1]:.4f}")
     assert np.allclose(ridge, shrunk, atol=1e-5)
 
 # %%
@@ -275,7 +275,8 @@ plt.show()
 
 passed = 0
 for i in range(20):
-    fit = pre.PosteriorRatio("linear", radius="auto", norm=np.inf).fit(*draw(np.random.default_rng(100 + i)))
+    fit = pre.PosteriorRatio("linear", radius="auto", norm=np.inf)
+    fit.fit(*draw(np.random.default_rng(100 + i)))
     passed += np.abs(fit.problem_.gradient(truth)).max() <= fit.radius_
 print(f"the residual of the truth was within the radius in {passed} of 20 samples")
 assert 13 <= passed <= 18
@@ -306,7 +307,8 @@ assert bias[3] < -noise[3]
 # assumptions the data does not tell the bias. So ``summary()`` prints none with a positive radius, and asking for one
 # raises an error that says so.
 
-print("\n".join(textwrap.fill(line, 74, subsequent_indent=" " * 13) for line in str(auto.summary()).splitlines()))
+for line in str(auto.summary()).splitlines():
+    print(textwrap.fill(line, 74, subsequent_indent=" " * 13))
 try:
     auto.conf_int()
 except pre.DataError as error:
@@ -329,7 +331,8 @@ assert "radius" in refused
 # to :math:`R_{\max} = |0.25 - 0.5| = 0.25`, and zero from there on. With one feature all three norms are the same.
 
 two = pre.RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
-for R, solution in zip((0.3, 0.2, 0.1, 0.0), pre.radius_path(two, (0.3, 0.2, 0.1, 0.0)), strict=True):
+radii = (0.3, 0.2, 0.1, 0.0)
+for R, solution in zip(radii, pre.radius_path(two, radii), strict=True):
     expected = np.log((0.25 + R) / (0.75 - R)) if R < 0.25 else 0.0
     print(f"R = {R:.1f}: delta {solution.delta[0]:.6f}, by hand {expected:.6f}")
     assert np.isclose(solution.delta[0], expected, atol=1e-7)

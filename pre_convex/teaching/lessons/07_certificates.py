@@ -65,7 +65,7 @@ def tilted(delta):
 
 
 rng = np.random.default_rng(7)
-null = np.linalg.svd(np.vstack([F.T, np.ones(6)]))[2][3:]  # changes of the weights that keep the sum and the moment
+null = np.linalg.svd(np.vstack([F.T, np.ones(6)]))[2][3:]  # changes that keep sum and moment
 start = pre.solve(problem).mu
 uppers, lowers = [], []
 while len(lowers) < 1000:
@@ -111,7 +111,7 @@ assert dual(tilted(near)) > best.primal_value
 
 
 def lift(delta):
-    """Tilted weights, relative changes that make them feasible if none is below -1, and the Newton step d."""
+    """Tilted weights, relative changes that make them feasible, and the step d."""
     mu = tilted(delta)
     m = mu @ F
     H = (F - m).T @ (mu[:, None] * (F - m))
@@ -189,9 +189,19 @@ assert gap[4] < 1e-17  # as a difference it would be lost in the round-off of th
 # The package does the same for any :math:`\delta`, with or without weights, any radius and norm, and adds what
 # round-off may hide. It needs no solver. Here it judges a general optimiser of SciPy, stopped early and not.
 
-settings = {"stopped after 2 steps": {"maxiter": 2}, "as it comes": {}, "with gtol 1e-10": {"gtol": 1e-10}}
+settings = {
+    "stopped after 2 steps": {"maxiter": 2},
+    "as it comes": {},
+    "with gtol 1e-10": {"gtol": 1e-10},
+}
+
+
+def slope(delta):
+    return tilted(delta) @ F - b
+
+
 for name, options in settings.items():
-    found = minimize(primal, np.zeros(2), jac=lambda d: tilted(d) @ F - b, method="BFGS", options=options)
+    found = minimize(primal, np.zeros(2), jac=slope, method="BFGS", options=options)
     proof = pre.certify(problem, found.x)
     print(f"BFGS {name:22s} gap {proof.gap:.1e}   proves 1e-8: {proof.proves(1e-8)}")
     assert proof.proves(1e-8) == (name != "stopped after 2 steps")
@@ -233,7 +243,8 @@ def liar(problem):
 
 claim, delta, mu = liar(problem)
 proof = pre.certify(problem, delta, mu)
-print(f"claim: {claim}.  gap {proof.gap:.3f}, moment residual {proof.moment_residual:.1e}, E_qn {proof.e_qn:.3f}")
+print(f"claim: {claim}; gap {proof.gap:.3f}, E_qn {proof.e_qn:.3f}")
+print(f"moment residual of the weights: {proof.moment_residual:.0e}")
 print("proves 1e-4:", proof.proves(1e-4))
 assert not proof.proves(1e-4)
 assert proof.moment_residual < 1e-6
@@ -247,7 +258,8 @@ assert proof.e_qn > 0.1
 # optimum exists. All solvers are asked for :math:`10^{-4}` and get no help (``polish=False``). One proven answer judges
 # them all: its lower bound holds for everybody, so a value above it by more than the tolerance is *proven* wrong.
 
-rows = np.vstack([[[0, 0], [0, 1], [1, 0], [1, 1]], np.random.default_rng(7).uniform(size=(200, 2))])
+corners = [[0, 0], [0, 1], [1, 0], [1, 1]]
+rows = np.vstack([corners, np.random.default_rng(7).uniform(size=(200, 2))])
 square = pre.RatioProblem(target=[1.0 - 1e-5, 0.4], features_q=rows)
 proven = pre.solve(square)
 tol = 1e-4
@@ -260,7 +272,8 @@ for solver in [s for s in ("CLARABEL", "ECOS", "SCS") if s in pre.installed_solv
         excess = answer.raw.primal_value - proven.dual_value
         verdict = "wrong" if excess > allowed else "right"
         false_claims += answer.claim == "optimal" and excess > allowed
-        print(f"{solver:8s} {formulation:6s} says {answer.claim:18s} excess {excess:.1e}  proven {verdict}")
+        says = f"{solver:8s} {formulation:6s} says {answer.claim:18s}"
+        print(f"{says} excess {excess:.1e}  proven {verdict}")
         assert answer.status is not pre.Status.OPTIMAL  # the package does not repeat the claim
 assert proven.status.ok
 assert false_claims >= 2
@@ -276,7 +289,8 @@ for formulation in ("primal", "dual"):
     answer = pre.solve(no_answer, formulation, "CLARABEL", tol=tol, polish=False, check=False)
     v = answer.hull.direction
     margin = v @ no_answer.target - (rows @ v).max()
-    print(f"CLARABEL {formulation:6s} says {answer.claim}; status {answer.status.name}, separated by {margin:.1e}")
+    says = f"CLARABEL {formulation:6s} says {answer.claim}"
+    print(f"{says}; status {answer.status.name}, separated by {margin:.1e}")
     assert answer.claim == "optimal"
     assert answer.status is pre.Status.INFEASIBLE
     assert margin > 0.0
@@ -288,7 +302,8 @@ for formulation in ("primal", "dual"):
 # lift of the solver's weights was feasible: about its own answer nothing is proven.
 
 polished = pre.solve(square, "dual", "CLARABEL", tol=1e-4)
-print(f"claim {polished.claim}, raw gap {polished.raw.gap:.1e}, final gap {polished.gap:.1e}, {polished.status.name}")
+print(f"claim {polished.claim}, raw gap {polished.raw.gap:.1e}")
+print(f"final gap {polished.gap:.1e}, {polished.status.name}")
 assert polished.status.ok
 assert polished.raw.gap > polished.gap
 

@@ -86,7 +86,7 @@ print(f"log Z {log_z:.4f}, mean {m.round(3)}, numbers kept: {1 + 4 + 16}")
 
 
 def newton(F, a, b, delta, steps=50, aim=1e-20):
-    """Points visited, their squared decrements, and passes made; every pass brings the covariance."""
+    """Points visited, their squared decrements, and the number of passes."""
     points, decrements, passes = [delta], [], 1
     log_z, m, H = one_pass(F, a, delta)
     for _ in range(steps):
@@ -98,7 +98,8 @@ def newton(F, a, b, delta, steps=50, aim=1e-20):
         while True:
             log_z, m, H = one_pass(F, a, delta + t * d)
             passes += 1
-            if log_z - b @ (delta + t * d) <= value - 0.25 * t * decrements[-1] or decrements[-1] < 1e-12:
+            fall = value - (log_z - b @ (delta + t * d))
+            if fall >= 0.25 * t * decrements[-1] or decrements[-1] < 1e-12:
                 break
             t /= 2.0
         delta = delta + t * d
@@ -107,8 +108,9 @@ def newton(F, a, b, delta, steps=50, aim=1e-20):
 
 
 points, decrements, passes = newton(F, a, b, np.zeros(4))
-for i, decrement in enumerate(decrements):
-    print(f"step {i}: squared decrement {decrement:.1e}, distance to the answer {np.abs(points[i] - truth).max():.1e}")
+for i, (point, decrement) in enumerate(zip(points, decrements, strict=True)):
+    away = np.abs(point - truth).max()
+    print(f"step {i}: squared decrement {decrement:.1e}, distance to the answer {away:.1e}")
 assert np.allclose(points[-1], truth, atol=1e-9)
 assert len(decrements) <= 9
 assert np.allclose(pre.solve(problem).delta, points[-1], atol=1e-8)
@@ -138,12 +140,12 @@ for _ in range(31):
     slow_excess.append(excess(slow))
     slow = slow - problem.gradient(slow) / steepest
 
-interior = {}
+interior, tight = {}, {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
 for limit in range(1, 61):
     program = pre.primal_program(problem, scaled=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cvxpy warns that it was stopped early, which is the point
-        program.cvxpy.solve(solver=cp.CLARABEL, max_iter=limit, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+        program.cvxpy.solve(solver=cp.CLARABEL, max_iter=limit, **tight)
     interior[limit] = excess(program.recover()[0])
     if program.cvxpy.status == "optimal":
         break
@@ -152,9 +154,8 @@ print("Newton steps:", len(newton_excess) - 1, " interior-point iterations:", li
 fig, ax = plt.subplots()
 floor = 1e-16
 ax.semilogy(np.maximum(newton_excess, floor), "o-", color=BLUE, label="Newton")
-ax.semilogy(
-    list(interior), np.maximum(list(interior.values()), floor), "s-", color=ORANGE, label="interior point (CLARABEL)"
-)
+heights = np.maximum(list(interior.values()), floor)
+ax.semilogy(list(interior), heights, "s-", color=ORANGE, label="interior point (CLARABEL)")
 ax.semilogy(np.maximum(slow_excess, floor), "-.", color=GREY, label="gradient descent")
 ax.set(xlabel="iteration", ylabel="value above the optimum", ylim=(floor / 2, 10), title="Three kinds of convergence")
 ax.legend()
@@ -281,7 +282,8 @@ def same(one, other):
 
 F, a, b, truth = planted(2000, 4, seed=8)
 shifted = a + 1000.0 + np.linspace(-3.0, 3.0, 2000)
-p1, p2, p3 = (one_pass(F[i], shifted[i], truth) for i in (slice(0, 700), slice(700, 1990), slice(1990, 2000)))
+blocks = slice(0, 700), slice(700, 1990), slice(1990, 2000)
+p1, p2, p3 = (one_pass(F[i], shifted[i], truth) for i in blocks)
 whole = one_pass(F, shifted, truth)
 nothing = (-np.inf, np.zeros(4), np.zeros((4, 4)))
 print(f"log Z of the parts {p1[0]:.1f}, {p2[0]:.1f}, {p3[0]:.1f}; merged {merge(p1, merge(p2, p3))[0]:.4f}")
@@ -308,9 +310,8 @@ def operations(n, k, covariance):
 print("a million rows:   reads   gradient   with covariance")
 for k in (5, 20, 100):
     plain, full = operations(10**6, k, False) / 1e6, operations(10**6, k, True) / 1e6
-    print(
-        f"k = {k:3d}        {8 * k:5d} MB {plain:5.0f} Mflop {full:8.0f} Mflop, {full / plain:4.1f} times the gradient"
-    )
+    counts = f"{8 * k:5d} MB {plain:5.0f} Mflop {full:8.0f} Mflop"
+    print(f"k = {k:3d}        {counts}, {full / plain:4.1f} times as many")
     assert np.isclose(full / plain, 1 + k / 2)
 
 # %%
@@ -336,13 +337,14 @@ few = np.random.default_rng(0).choice(n, s, replace=False)
 start_points, _, few_passes = newton(F[few], a[few] + np.log(n / s), b, np.zeros(k), aim=1e-6)
 points, decrements, passes = newton(F, a, b, start_points[-1], aim=1e-12)
 work["few rows first"] = few_passes * operations(s, k, True) + passes * operations(n, k, True)
-effective = 1.0 / np.sum(np.exp(pre.RatioProblem(target=b, features_q=F[few]).log_mu(start_points[-1])) ** 2)
+weights = np.exp(pre.RatioProblem(target=b, features_q=F[few]).log_mu(start_points[-1]))
+effective = 1.0 / np.sum(weights**2)
 print(f"few rows first: {few_passes} passes over {s:,} rows, then {passes} over all")
 print(f"squared decrement after the few {decrements[0]:.1e}; k / effective rows {k / effective:.1e}")
 assert decrements[0] < 5 * k / effective
 
 delta, kept = start_points[-1], one_pass(F[few], a[few], start_points[-1])[2]
-trail, m = [], one_pass(F, a, delta)[1]  # a real engine would not compute the covariance here
+trail, m = [], one_pass(F, a, delta)[1]  # its covariance is not used
 while True:
     x = np.linalg.solve(kept, b - m)
     trail.append((b - m) @ x)
@@ -464,6 +466,7 @@ assert pre.minimal_radius(pre.RatioProblem(target=strong, features_q=F)).positio
 lost = 0
 for _ in range(20):
     some = F[rng.choice(3000, 60, replace=False)]
-    lost += pre.minimal_radius(pre.RatioProblem(target=strong, features_q=some)).position is pre.Position.OUTSIDE
+    hull = pre.minimal_radius(pre.RatioProblem(target=strong, features_q=some))
+    lost += hull.position is pre.Position.OUTSIDE
 print(f"target {strong.round(2)}: outside the hull of 60 rows in {lost} of 20 subsets")
 assert 5 <= lost <= 20
