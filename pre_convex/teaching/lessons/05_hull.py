@@ -341,7 +341,7 @@ shares = np.array([1.001, 1.01, 1.1, 1.5])
 solutions = [pre.solve(outside.with_radius(s * hull.radius)) for s in shares]
 for s, solution in zip(shares, solutions, strict=True):
     length = np.linalg.norm(solution.delta)
-    print(f"R = {s:5.3f} minimal: |delta| {length:.2f}, mu {solution.mu.round(3)}")
+    print(f"R = {s:5.3f} x minimal: |delta| {length:.2f}, mu {solution.mu.round(3)}")
 assert np.all(np.diff([np.linalg.norm(s.delta) for s in solutions]) < 0.0)
 
 # %%

@@ -360,6 +360,7 @@ assert np.allclose(delta, truth, atol=1e-5)
 for name, flops in work.items():
     print(f"{name:20s} {flops / 1e6:7.1f} Mflop")
 assert work["kept curvature"] < work["few rows first"] < work["all rows from zero"]
+assert work["kept curvature"] < 0.5 * work["all rows from zero"]
 
 fig, ax = plt.subplots(figsize=(6.4, 2.4))
 names = list(work)[::-1]
