@@ -138,7 +138,8 @@ assert np.allclose([*v, separation], [1.0, 1.0, 3.0])
 # %%
 # For the target outside, the program finds the line :math:`x_0 + x_1 = 6` that we saw: :math:`v = (1, 1)` and a
 # separation of :math:`9 - 6 = 3`. On the edge the separation is zero, and weights exist. But see which: half on the row
-# :math:`(4, 2)`, half on :math:`(2, 4)`, and nothing on the other four. No other weights reach an edge.
+# :math:`(4, 2)`, half on :math:`(2, 4)`, and nothing on the other four. Weights that reach an edge are zero on all rows
+# off it.
 
 assert np.allclose(find_weights(targets["edge"]), [0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
 
@@ -430,8 +431,8 @@ plt.show()
 #    P(0 \text{ outside the hull of } n \text{ points}) = 2^{-(n-1)}\sum_{i=0}^{k-1}\binom{n-1}{i},
 #
 # the chance of fewer than :math:`k` heads in :math:`n - 1` throws of a coin. For :math:`n = 2k` this is one half by
-# symmetry. By :math:`n = 3k` it has become rare. When weights from sharp likelihoods leave few effective rows, it is
-# their number that counts.
+# symmetry. By :math:`n = 3k` it has become rare. Rows that stand there twice count once, and rows with base weight zero
+# not at all.
 
 from math import comb
 

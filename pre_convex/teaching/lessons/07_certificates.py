@@ -323,7 +323,7 @@ print(f"delta {fit.delta_.round(3)}, standard errors {errors.round(3)}, gap {fit
 moves = np.logspace(-6, 0.5, 14)
 gaps = [pre.certify(fit.problem_, fit.delta_ + [t * errors[0], 0.0]).gap for t in moves]
 one = pre.certify(fit.problem_, fit.delta_ + [errors[0], 0.0]).gap
-print(f"one standard error away the gap is {one:.1e}, about 1/n = {1 / 500:.1e}")
+print(f"one standard error away the gap is {one:.1e}, of the order of 1/n = {1 / 500:.1e}")
 
 fig, ax = plt.subplots()
 ax.loglog(gaps, moves, "o-", color=BLUE, label="moved from the optimum")
@@ -340,7 +340,7 @@ assert 5e-4 < np.sqrt(1e-8 / one) < 5e-3
 
 # %%
 # The distance goes with the square root of the gap, because the value is flat at its optimum. One standard error
-# corresponds to a gap of about :math:`1/n`. The default tolerance :math:`10^{-8}` is thus a few thousandths of a
+# corresponds to a gap of the order of :math:`1/n`. The default tolerance :math:`10^{-8}` is thus a few thousandths of a
 # standard error: more accuracy does not make the estimate better. That the gap is :math:`10^{-15}` says that the
 # *computation* is beyond doubt. It says nothing about the data, the model, or the choice of features.
 
