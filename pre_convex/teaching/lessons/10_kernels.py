@@ -139,9 +139,10 @@ assert values[39] < 1e-7 * values[0]
 # For different points the Gram matrix of this kernel is positive definite. So :math:`c^\top K c = 0` only for
 # :math:`c = 0`. But :math:`c = (w, -\mu)` has the entries :math:`w`. No weights on the q points reproduce the target:
 # it is outside the hull for every sample, however large (:doc:`05_hull`). With :math:`R = 0` the dual has no feasible
-# point and the primal runs away, along a function that is positive at the p points and lower at all q points.
+# point and the primal runs away, along a function whose mean over the p points is larger than its value at every q
+# point.
 #
-# The distance from the hull shrinks quickly with the length scale, and is soon smaller than any computer can tell
+# The distance from the hull shrinks quickly as the length scale grows, and is soon smaller than any computer can tell
 # from zero. That does not help: the answer would then be wild instead of infinite.
 
 print("length scale   distance of b from the hull")

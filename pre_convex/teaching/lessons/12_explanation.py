@@ -119,8 +119,8 @@ assert abs(exact[1] - 0.3) < 1e-5
 # The boundary, near and far
 # --------------------------
 #
-# The black box's boundary is a curve, the local classifier's a line. In a small box they agree. In a wide one no line
-# can.
+# The black box's boundary is a curve, the local classifier's a line. In a small box they nearly agree. In a wide one
+# no line can.
 
 fig, axes = plt.subplots(1, 2, figsize=(7.8, 4.3), layout="constrained")
 for ax, half in zip(axes, (0.5, 1.5), strict=True):
@@ -309,8 +309,8 @@ fig.legend(*names, loc="outside lower center", ncols=3, markerscale=2.5)
 plt.show()
 
 # %%
-# Where probabilities stay in the middle, all three say the same. Where they saturate, a line through them has to
-# bend: the ridge gives weight to features that have none and shrinks the second one. Log-odds do not saturate. But it
+# Where probabilities stay in the middle, all three say the same. Where they saturate, no straight line can follow
+# them: the ridge gives weight to features that have none and shrinks the second one. Log-odds do not saturate. But it
 # is the log-odds that help, not the posterior ratio as such: soft logistic regression is exact as well. With a
 # product in the log-odds there is no exact line, each method draws another one, and all of them leak.
 #
@@ -377,9 +377,9 @@ assert 2.0 < widths[1] / widths[2] < 5.0
 # No. PRE solves :math:`\sum_i (p_- - p_+ e^{\eta})(1, u) = 0` with :math:`\eta` the log-odds of :math:`-`. A liar
 # where :math:`+` is likely has :math:`e^\eta \approx 0`, and its residual is at most one: little happens. A liar
 # where :math:`-` is likely claims :math:`p_+ \approx 1` where :math:`e^\eta` is large, and its residual is of that
-# size: one point of 300 turns the fit, and a feature without any effect gets a coefficient. With swapped roles it is
-# the other way round. The ridge is touched a little by both. So PRE is robust on one side only, and no better than
-# LIME in general; comparing with ``swap=True`` shows the trouble.
+# size: one point of 300 takes a tenth off the first coefficient, and gives one to a feature without effect. With
+# swapped roles it is the other way round. The ridge is touched a little by both. So PRE is robust on one side only,
+# and no better than LIME in general; comparing with ``swap=True`` shows the trouble.
 
 u = rng.uniform(-1.0, 1.0, (300, 2))
 honest = sigmoid(3.0 * u[:, 0])
@@ -395,4 +395,5 @@ for name, liar in (("likely", np.argmax(honest)), ("unlikely", np.argmin(honest)
     print(f"  coefficients {plain.round(3)}, with swapped roles {other_way.round(3)}")
     print(f"  the ridge moves by {moved:.1%} of its first coefficient")
 assert damage["unlikely"][0] > 3 * damage["likely"][0]
+assert abs(damage["unlikely"][0] / 3.0 - 0.1) < 0.02
 assert damage["likely"][1] > 3 * damage["unlikely"][1]
