@@ -158,7 +158,7 @@ assert distances[0] > 1e-3 > distances[-1] > 0.0
 try:
     pre.KLIEP(pre.Kernel(length_scale=s), radius=0.0).fit(x_p, x_q)
 except pre.DataError as refusal:
-    print(textwrap.fill(f"refused: {refusal}", 80))
+    print(textwrap.fill(f"refused: {refusal}", 72))
 else:
     raise AssertionError("a kernel without a radius should have been refused")
 
@@ -261,6 +261,11 @@ old_features = kernel(x_p), kernel(x_q)
 train = np.array([held_out(solution.delta, old_features) for solution in path])
 test = np.array([held_out(solution.delta) for solution in path])
 top = int(np.argmax(test))
+print(f"best for new data: R = {radii[top]:.3f}, score {test[top]:.3f}")
+print(f"at R = {radii[-1]:.4f}: score {test[-1]:.3f}, on the old data {train[-1]:.3f}")
+assert np.all(np.diff(train) > 0)
+assert 0 < top < len(radii) - 1
+assert test[top] > test[-1] + 0.02
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained")
 left.semilogx(radii, train, "o-", color=GREY, markersize=4, label="training sample")
@@ -277,11 +282,6 @@ right.set(xlabel="$x$", ylabel="$\\log r(x)$", ylim=(-8.5, 2.5))
 right.set_title("too stiff, good, too wild")
 right.legend(fontsize=9, loc="lower center", ncols=2)
 plt.show()
-print(f"best for new data: R = {radii[top]:.3f}, score {test[top]:.3f}")
-print(f"at R = {radii[-1]:.4f}: score {test[-1]:.3f}, on the training sample {train[-1]:.3f}")
-assert np.all(np.diff(train) > 0)
-assert 0 < top < len(radii) - 1
-assert test[top] > test[-1] + 0.02
 
 # %%
 # You rarely have 3,000 new samples. ``radius="cv"`` holds out folds of the samples you have. By default it takes the
@@ -294,8 +294,8 @@ i = int(np.argmax(choice.mean))
 careful = choice.radii[choice.mean >= choice.mean[i] - choice.std_error[i]].max()
 smooth = pre.KLIEP(kernel, radius=careful).fit(x_p, x_q)
 by_cv = [each.score(new_p, new_q) for each in (chosen, smooth)]
-print(f"best by cross-validation   R = {chosen.radius_:.4f}, score on new data {by_cv[0]:.3f}")
-print(f"within one standard error  R = {smooth.radius_:.4f}, score on new data {by_cv[1]:.3f}")
+print(f"best held-out score  R = {chosen.radius_:.4f}, on new data {by_cv[0]:.3f}")
+print(f"one standard error   R = {smooth.radius_:.4f}, on new data {by_cv[1]:.3f}")
 assert choice.radius == choice.radii[i] < careful
 assert by_cv[0] > by_cv[1] > 5 * before
 

@@ -97,9 +97,9 @@ sigma = 3.0
 def weights(prior, windows, sigma=sigma):
     """Logarithms of normalised weights, shape (windows, rows)."""
     square = np.square(prior).sum(axis=1) - 2.0 * windows @ prior.T
-    log_lik = -0.5 * square / sigma**2  # |y|² is the same for all rows and cancels
-    top = log_lik.max(axis=1, keepdims=True)
-    return log_lik - top - np.log(np.exp(log_lik - top).sum(axis=1, keepdims=True))
+    log_lik = -0.5 * square / sigma**2  # |y|² cancels
+    log_lik = log_lik - log_lik.max(axis=1, keepdims=True)
+    return log_lik - np.log(np.exp(log_lik).sum(axis=1, keepdims=True))
 
 
 reference = record[:T]  # known to be normal
@@ -154,7 +154,8 @@ assert 0.0 < pair[0] < pair[1]
 
 times = np.arange(T, len(record) - T + 1, 5)
 windows = np.stack([record[t : t + T] for t in times])
-solved = pre.solve_many(F, np.tile(b, (len(times), 1)), weights(prior_q, windows))
+targets = np.tile(b, (len(times), 1))
+solved = pre.solve_many(F, targets, weights(prior_q, windows))
 scores = -solved.primal_value
 print(solved)
 assert all(status.ok for status in solved.status)
@@ -197,17 +198,14 @@ simulated = detector.background(400, reference=reference).threshold(0.05)
 print(f"threshold by the package's own simulation {simulated:.3f}")
 assert abs(simulated / threshold - 1.0) < 0.15
 
+# %%
+# The record again, with the score of each window :math:`y_q` above the time at which it begins.
+
 inside = (times >= 200) & (times + T <= 400)
 outside = (times + T <= 200) | (times >= 400)
 alarms = scores > threshold
-fig, (above, below) = plt.subplots(
-    2,
-    1,
-    figsize=(7, 4.2),
-    sharex=True,
-    layout="constrained",
-    height_ratios=[1, 1.6],
-)
+shape = {"figsize": (7, 4.2), "layout": "constrained", "height_ratios": [1, 1.6]}
+fig, (above, below) = plt.subplots(2, 1, sharex=True, **shape)
 above.plot(record, color=GREY, linewidth=0.8)
 above.set_ylabel("$y$")
 for ax in (above, below):
@@ -241,9 +239,9 @@ first, second = normal[:60], normal[60:120]
 for s in (0.5, 3.0, 30.0):
     tried = detection.Detector(**priors, noise=s, features=f)
     found = tried.scores(first, second, warn=False)
-    print(f"sigma = {s}: {np.median(found.ess_q):.0f} effective rows for y_q")
+    print(f"sigma = {s}: effective rows for y_q {np.median(found.ess_q):.0f}")
     for sentence in found.warnings:
-        print(textwrap.fill(sentence, 76, initial_indent="  - ", subsequent_indent="    "))
+        print(textwrap.indent(textwrap.fill(sentence, 68), "    "))
     assert bool(found.warnings) == (s != 3.0)
 
 # %%
