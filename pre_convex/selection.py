@@ -56,7 +56,8 @@ def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, seed: int = 
     """The 1 − alpha quantile of ‖∇ℓ(δ*)‖ under its limiting normal law, whose covariance is estimated.
 
     The covariance is first taken at δ = 0 and then at the solution with the radius that this gives. It falls with 1/n,
-    so the radius falls with the root of n. A radius below the distance to the hull is raised to just above it.
+    so the radius falls with the root of n. Weights at a shrunk δ are more even than at δ*, so for posteriors far apart
+    the quantile is too small. A radius below the distance to the hull is raised to just above it.
     """
     if not 0.0 < alpha < 1.0:
         raise DataError(f"alpha: {alpha!r} is not between 0 and 1")
