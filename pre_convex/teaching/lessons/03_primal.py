@@ -390,8 +390,9 @@ for name, expression, convex, concave in (
     ("square(pos(L))", cp.square(cp.pos(L)), True, False),
     ("L - L", L - L, False, False),
 ):
-    print(f"{name:15s} convex {convex!s:6s} concave {concave}")
-    assert (expression.is_convex(), expression.is_concave()) == (convex, concave)
+    seen = expression.is_convex(), expression.is_concave()
+    print(f"{name:15s} convex {seen[0]!s:6s} concave {seen[1]}")
+    assert seen == (convex, concave)
 
 # %%
 # **Exercise 2.** Replace the Euclidean norm of :math:`\delta` by the sum of absolute values (``cp.norm1``; in the

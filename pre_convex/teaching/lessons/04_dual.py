@@ -485,6 +485,10 @@ for target, radius in ((2.0, 0.1), (2.5, 0.6)):
     assert abs(np.exp(rescued.delta[0]) - 39.0) < 1e-3
 
 # %%
+# In the :doc:`duality explorer </explorer>` you can drag the points and the target, change :math:`R`, and watch both
+# programs move.
+
+# %%
 # Exercises
 # ---------
 #
