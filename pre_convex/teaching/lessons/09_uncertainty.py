@@ -72,8 +72,10 @@ print("estimate", delta.round(3), "  truth", truth)
 #
 # .. math::
 #
-#    x_{p,i}:\; H^{-1}\, w_i \bigl(f(x_{p,i}) - b\bigr), \qquad
-#    x_{q,j}:\; -H^{-1}\, \mu_j \bigl(F_j - b\bigr).
+#    \begin{aligned}
+#    x_{p,i}:&\quad H^{-1}\, w_i \bigl(f(x_{p,i}) - b\bigr), \\
+#    x_{q,j}:&\quad -H^{-1}\, \mu_j \bigl(F_j - b\bigr).
+#    \end{aligned}
 
 w = np.exp(l_p(x_p) - np.max(l_p(x_p)))
 w = w / w.sum()
@@ -135,7 +137,10 @@ plt.show()
 #
 # .. math::
 #
-#    S = \sum_i w_i^2\,(f(x_{p,i}) - b)(f(x_{p,i}) - b)^\top + \sum_j \mu_j^2\,(F_j - b)(F_j - b)^\top
+#    \begin{aligned}
+#    S = {} & \sum_i w_i^2\,(f(x_{p,i}) - b)(f(x_{p,i}) - b)^\top \\
+#    & + \sum_j \mu_j^2\,(F_j - b)(F_j - b)^\top
+#    \end{aligned}
 #
 # and the covariance of :math:`\hat\delta` is
 #
@@ -302,8 +307,10 @@ assert np.abs(V_all.mean(axis=0) / spread - 1.0).max() < 0.1
 #
 # .. math::
 #
-#    x_{p,i}:\; \langle z, w_i (f(x_{p,i}) - b)\rangle, \qquad
-#    x_{q,j}:\; -\langle z, \mu_j (F_j - b)\rangle - (\mu_j - e^{a_j}).
+#    \begin{aligned}
+#    x_{p,i}:&\quad \langle z, w_i (f(x_{p,i}) - b)\rangle, \\
+#    x_{q,j}:&\quad -\langle z, \mu_j (F_j - b)\rangle - (\mu_j - e^{a_j}).
+#    \end{aligned}
 #
 # At :math:`f(x) = b` the first parts vanish and only the noise of :math:`\log Z` is left. For the divergence
 # :math:`-\ell(\hat\delta)` the derivative by :math:`\delta` is zero at the solution, so :math:`\hat\delta`'s own
@@ -396,7 +403,7 @@ assert truth[0] - pulled[:, 0].mean() > deltas[:, 0].std()  # the pull and the n
 #
 # .. math::
 #
-#    \frac{30/256}{(3/16)^2} = \frac{30}{9} = \frac{10}{3} = \frac13 + \frac11 + \frac11 + \frac11 .
+#    \frac{30/256}{(3/16)^2} = \frac{10}{3} = \frac13 + \frac11 + \frac11 + \frac11 .
 #
 # With a feature that is 0 or 1, :math:`\hat\delta` is the logarithm of an odds ratio, and the sandwich is Woolf's
 # formula of 1955: the sum of one over each of the four counts 3, 1, 1, 1.

@@ -95,7 +95,10 @@ assert quadratic.score(new_p, new_q) < 0.6 * best
 #
 # .. math::
 #
-#    \min_{h \in \mathcal{H}}\; -\sum_i w_i h(x_{p,i}) + \log \sum_j e^{a_j + h(x_{q,j})} + R\,\|h\|_{\mathcal{H}},
+#    \begin{aligned}
+#    \min_{h \in \mathcal{H}}\; & -\sum_i w_i h(x_{p,i}) + \log \sum_j e^{a_j + h(x_{q,j})} \\
+#    & + R\,\|h\|_{\mathcal{H}},
+#    \end{aligned}
 #
 # .. math::
 #
@@ -354,7 +357,7 @@ assert changes[-1] < 1e-2
 # Solution 1
 # ^^^^^^^^^^
 #
-# The residual is :math:`\varphi(1) - \mu_0 \varphi(0) - \mu_1 \varphi(1) = \mu_0 (\varphi(1) - \varphi(0))`, of
+# The residual :math:`\varphi(1) - \mu_0 \varphi(0) - \mu_1 \varphi(1)` is :math:`\mu_0 (\varphi(1) - \varphi(0))`, of
 # length :math:`\mu_0 \sqrt{2 - 2\rho}`. Entropy wants :math:`\mu_0 = 1/2`; the ball allows
 # :math:`\mu_0 \le R / \sqrt{2 - 2\rho}`. So :math:`\mu_0` is the smaller of the two, and :math:`h = 0` from
 # :math:`R = \tfrac12\sqrt{2 - 2\rho}` on. Below it, [LINK] gives :math:`h(1) - h(0) = \log(\mu_1/\mu_0)`, and since

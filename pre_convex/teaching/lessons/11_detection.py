@@ -70,9 +70,13 @@ plt.show()
 # anything between :math:`-0.9` and :math:`0.9`. So simulate 3,000 sequences of :math:`T = 40` steps for each. No
 # density of a sequence is written down anywhere.
 #
-# The feature is the autocorrelation at lag one:
-# :math:`f(x) = \sum_t (x_t - \bar x)(x_{t+1} - \bar x) / \sum_t (x_t - \bar x)^2`. The feature decides what can be
-# seen; this one does not depend on the level of a sequence.
+# The feature is the autocorrelation at lag one,
+#
+# .. math::
+#
+#    f(x) = \frac{\sum_t (x_t - \bar x)(x_{t+1} - \bar x)}{\sum_t (x_t - \bar x)^2}.
+#
+# The feature decides what can be seen; this one does not depend on the level of a sequence.
 
 T, rows = 40, 3000
 prior_p = sequences(rng.normal(0.6, 0.1, rows), T, rng)

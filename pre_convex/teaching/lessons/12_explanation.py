@@ -23,10 +23,11 @@ probability of the class that we explain and :math:`p_-(x) = 1 - p_+(x)`. Otherw
 #
 # .. math::
 #
-#    g(x) = \log \frac{p_+(x)}{p_-(x)} = 1.2\, x_1 - 0.8\, x_2 + 1.5\, x_1 x_2 .
+#    g(x) = 1.2\, x_1 - 0.8\, x_2 + 1.5\, x_1 x_2 = \log \frac{p_+}{p_-} .
 #
 # Because of the product, the effect of one coordinate depends on the other. At :math:`x_0 = (0.2, 0.5)` the gradient
-# is :math:`(1.2 + 1.5 \cdot 0.5,\; -0.8 + 1.5 \cdot 0.2) = (1.95, -0.5)`: that is what the black box does there.
+# has the entries :math:`1.2 + 1.5 \cdot 0.5 = 1.95` and :math:`-0.8 + 1.5 \cdot 0.2 = -0.5`: that is what the black
+# box does there.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -74,9 +75,10 @@ print(f"P(+) at x_0 = {black_box(x_0[None])[0]:.4f}")
 #
 # .. math::
 #
-#    \langle\delta, u\rangle + \delta_0, \qquad
-#    \delta_0 = \log\frac{P_-}{P_+} - \log Z
-#    = \log \sum_i p_-(x_i) - \log \sum_i p_+(x_i)\, e^{\langle\delta, u_i\rangle}.
+#    \begin{aligned}
+#    & \langle\delta, u\rangle + \delta_0, \qquad \delta_0 = \log\frac{P_-}{P_+} - \log Z \\
+#    & \quad = \log \sum_i p_-(x_i) - \log \sum_i p_+(x_i)\, e^{\langle\delta, u_i\rangle}.
+#    \end{aligned}
 #
 # Even the offset comes from the points alone: :math:`P_-/P_+` is estimated by
 # :math:`\sum_i p_-(x_i) / \sum_i p_+(x_i)`. The coefficients for :math:`+`, which we want, are :math:`-\delta` and
@@ -334,11 +336,11 @@ plt.show()
 #
 # The p side has weights :math:`p_-`: :math:`3/4` at 0 and :math:`1/4` at 1, so :math:`b = 1/4`. The base weights are
 # :math:`1/4` and :math:`3/4`. We need :math:`\mu_1 = 1/4`, that is
-# :math:`\tfrac34 e^\delta / (\tfrac14 + \tfrac34 e^\delta) = \tfrac14`, so :math:`e^\delta = 1/9` and
-# :math:`\delta = -2\log 3`. The offset is
-# :math:`\delta_0 = \log(\tfrac34 + \tfrac14) - \log(\tfrac14 + \tfrac34 \cdot \tfrac19) = \log 3`. For :math:`+` the
-# log-odds are :math:`-\log 3 + 2 \log 3 \cdot z`, which is right at both points: :math:`\log\tfrac{1/4}{3/4}` and
-# :math:`\log\tfrac{3/4}{1/4}`.
+# :math:`\tfrac34 e^\delta = \tfrac14 (\tfrac14 + \tfrac34 e^\delta)`, so :math:`e^\delta = 1/9` and
+# :math:`\delta = -2\log 3`. The sums in the offset are :math:`\tfrac34 + \tfrac14 = 1` and
+# :math:`\tfrac14 + \tfrac34 \cdot \tfrac19 = \tfrac13`, so :math:`\delta_0 = \log 1 - \log\tfrac13 = \log 3`. For
+# :math:`+` the log-odds are :math:`-\log 3 + 2 \log 3 \cdot z`, which is right at both points:
+# :math:`\log\tfrac{1/4}{3/4}` and :math:`\log\tfrac{3/4}{1/4}`.
 
 word = local_classifier(np.array([[0.0], [1.0]]), np.array([0.25, 0.75]))
 print(f"coefficient {word[0][0]:.4f}, 2 log 3 = {2 * np.log(3):.4f}")
