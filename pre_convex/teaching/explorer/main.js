@@ -18,7 +18,7 @@ const explorer = (() => {
     const { status } = current.run;
     const badge = document.getElementById("status");
     const done = now.time >= current.steps;
-    const name = status === "optimal" && !done ? "solving" : status;
+    const name = (status === "optimal" || status === "inaccurate") && !done ? "solving" : status;
     badge.dataset.status = name;
     badge.querySelector("span").textContent = name === "solving" ? "Solving" : words.names[status];
     const text = words.sentence(current, now);

@@ -3,6 +3,12 @@
 
 const model = (() => {
   const BOX = { x: [-3, 3], y: [-2, 2] };
+  // what the panel of moments shows, and as far as a target can be moved by hand
+  const VIEW = {
+    line: { x: [-3.2, 3.2], y: [-12, 12] },
+    curve: { x: [-3.2, 3.2], y: [-1.2, 9.6] },
+    plane: { x: [-3.2, 3.2], y: [-2.2, 2.2] },
+  };
   const MOST = 24;
 
   const dimension = (s) => (s.space === "plane" ? 2 : 1);
@@ -67,5 +73,5 @@ const model = (() => {
 
   const logRatio = (m, now, x) => linear.dot(now.delta, feature(m.state.space, x)) - now.logZ;
 
-  return { BOX, MOST, build, at, feature, dimension, targetOf, logLikelihood, logRatio };
+  return { BOX, VIEW, MOST, build, at, feature, dimension, targetOf, logLikelihood, logRatio };
 })();

@@ -74,8 +74,10 @@ const store = (() => {
       ];
       if (kind === "q" || kind === "p") s[kind][index] = inBox([x[0], x[1] ?? s[kind][index][1]]);
       else if (kind === "yp" || kind === "yq") s[kind] = inBox([x[0], x[1] ?? s[kind][1]]);
-      else if (s.hand) s.b = [x[0], x[1] ?? s.b[1]];
-      else moveSample(s, x);
+      else if (s.hand) {
+        const { x: across, y: up } = model.VIEW[s.space];
+        s.b = [clamp(x[0], across), clamp(x[1] ?? s.b[1], up)];
+      } else moveSample(s, x);
     });
   }
 

@@ -76,7 +76,9 @@ const svg = (() => {
   function ticks(low, high, count = 5) {
     const raw = (high - low) / count;
     const power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
+    // the step that comes nearest to the count, counted as ratios
+    const far = (s) => Math.abs(Math.log(s / raw));
+    const step = [1, 2, 5, 10].map((m) => m * power).reduce((s, t) => (far(t) < far(s) ? t : s));
     const found = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) found.push(i * step);
     return { values: found, step };

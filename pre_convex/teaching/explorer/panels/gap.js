@@ -4,6 +4,9 @@
 const gapPanel = (() => {
   const shape = svg.shapes;
   const FLOOR = -17;
+  // so many steps are a line, and only where it ends is marked
+  const MANY = 40;
+  const marked = (steps) => (steps.length > MANY ? steps.slice(-1) : steps);
 
   function values(c, m, now, area, xAxis) {
     const { path } = m.run;
@@ -28,12 +31,12 @@ const gapPanel = (() => {
       const upper = upTo.map((i) => [sx(i), sy(primal[i])]).reverse();
       c.put("values", "between", "path", { class: "between", d: `${svg.path([...lower, ...upper])}Z` });
       c.put("values", "dual", "path", { class: "dual-line", d: svg.path(lower) });
-      upTo.forEach((i) =>
+      marked(upTo).forEach((i) =>
         c.put("values", `d${i}`, "path", { class: "mark of-q", d: shape.triangle(...lower[i], 3.4) }),
       );
     }
     c.put("values", "primal", "path", { class: "primal-line", d: line(primal) });
-    upTo.forEach((i) =>
+    marked(upTo).forEach((i) =>
       c.put("values", `p${i}`, "circle", { class: "mark of-delta", cx: sx(i), cy: sy(primal[i]), r: 3 }),
     );
     if (runs) {
@@ -77,7 +80,7 @@ const gapPanel = (() => {
     if (!runs) {
       const seen = path.map((_, i) => i).filter((i) => i <= now.time && Number.isFinite(gaps[i]));
       c.put("gaps", "line", "path", { class: "gap-line", d: svg.path(seen.map((i) => [sx(i), sy(log(gaps[i]))])) });
-      seen.forEach((i) =>
+      marked(seen).forEach((i) =>
         c.put("gaps", `g${i}`, "path", { class: "mark of-gap", d: shape.diamond(sx(i), sy(log(gaps[i])), 3.6) }),
       );
       const limit = Math.log10(solver.TOLERANCE * (1 + Math.abs(m.run.value)));

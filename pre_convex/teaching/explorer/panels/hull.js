@@ -4,7 +4,6 @@
 const hullPanel = (() => {
   const shape = svg.shapes;
   const num = numbers.plain;
-  const ABOUT = { line: null, plane: { x: [-3.2, 3.2], y: [-2.2, 2.2] }, curve: { x: [-3.2, 3.2], y: [-1.2, 9.6] } };
 
   // on the line, height is δ: the curve shows which mean F'μ(δ) each δ gives; it stays within the hull
   function onLine(c, m, now, reach) {
@@ -109,7 +108,7 @@ const hullPanel = (() => {
   function inPlane(c, m, now) {
     const s = m.state;
     const { sx, sy, box } = frame.axes(c, {
-      ...ABOUT[s.space],
+      ...model.VIEW[s.space],
       left: 28,
       right: 8,
       bottom: s.space === "curve" ? 36 : 22,
@@ -186,7 +185,11 @@ const hullPanel = (() => {
         m.k === 1 ? "F′μ(δ), the mean that δ gives" : "F′μ and its path",
       ],
     ];
-    if (m.problem.R > 0) legend.push([["area", "ball"], `ball of radius R, norm ${norms.names[m.problem.norm]}`]);
+    if (m.problem.R > 0)
+      legend.push([
+        ["area", "ball"],
+        m.k === 1 ? "ball of radius R" : `ball of radius R, norm ${norms.names[m.problem.norm]}`,
+      ]);
     if (hull.position === "outside") legend.push([["dash", "separator"], "separates b from the hull"]);
     const caption =
       hull.position === "outside"

@@ -38,12 +38,17 @@ const lanes = (() => {
     });
   }
 
+  // a target set by hand needs a line and no lane
+  function heights(c, s) {
+    const tall = s.hand ? c.height - 128 : (c.height - 84) / 2 - 24;
+    return [{ p: s.hand ? 36 : tall + 32, q: c.height - 42 }, tall];
+  }
+
   function draw(c, m, now) {
     const s = m.state;
     const pad = 18;
     const sx = svg.scale([-3.1, 3.1], [pad, c.width - pad]);
-    const tall = (c.height - 84) / 2 - 24;
-    const base = { p: tall + 32, q: c.height - 42 };
+    const [base, tall] = heights(c, s);
     const totals = (points, weights) => stacked(points, weights).map((below, j) => below + weights[j]);
     const most = Math.max(...totals(s.p, m.w), ...totals(s.q, m.base), ...totals(s.q, now.mu), 0.3);
     const height = (w) => (w / most) * tall;
@@ -75,22 +80,26 @@ const lanes = (() => {
       "means",
       "pl",
       "text",
-      { class: "lane", x: pad, y: 13 },
+      { class: "lane halo", x: pad, y: 13 },
       s.hand ? "target b, set by hand" : "p sample, weights w",
     );
-    c.put("means", "ql", "text", { class: "lane", x: pad, y: base.p + 40 }, "q sample, weights μ");
+    c.put("means", "ql", "text", { class: "lane halo", x: pad, y: base.p + 40 }, "q sample, weights μ");
     if (!s.hand) s.p.forEach((x, i) => marks.handle(c, m, now, "p", i, sx(x[0]), base.p));
     s.q.forEach((x, j) => marks.handle(c, m, now, "q", j, sx(x[0]), base.q));
     c.toWorld = (px, py) => ({ x: [sx.back(px), 0], kind: py < base.p + 12 ? "p" : "q" });
+    c.pixels = (x) => [sx(x[0]), 0];
   }
 
   // b and F'μ, which the dual makes agree
   function means(c, m, now, sx, base) {
     const b = sx(Math.max(-3.1, Math.min(3.1, m.b[0])));
     const mean = sx(now.mean[0] + m.b[0]);
-    c.put("means", "drop", "line", { class: "drop", x1: b, x2: b, y1: base.p + 14, y2: base.q });
-    c.put("means", "b", "path", { class: "mark of-b", d: shape.diamond(b, base.p + 17, 6) });
-    c.put("means", "bt", "text", { class: "name of-b halo", x: b + 11, y: base.p + 22 }, "b");
+    const at = m.state.hand ? base.p : base.p + 17;
+    c.put("means", "drop", "line", { class: "drop", x1: b, x2: b, y1: at, y2: base.q });
+    c.put("means", "b", "path", { class: "mark of-b", d: shape.diamond(b, at, 6) });
+    const beside = m.state.hand ? { x: b - 4, y: at - 12 } : { x: b + 11, y: at + 5 };
+    c.put("means", "bt", "text", { class: "name of-b halo", ...beside }, "b");
+    if (m.state.hand && m.k === 1) frame.handle(c, "b", 0, b, at, { tab: false });
     c.put("means", "m", "path", { class: "mark of-moment", d: shape.square(mean, base.q + 15, 5) });
     c.put("means", "mt", "text", { class: "name of-moment halo", x: mean + 10, y: base.q + 20 }, "F′μ");
   }

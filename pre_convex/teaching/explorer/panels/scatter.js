@@ -45,6 +45,8 @@ const scatter = (() => {
     }
     if (!s.hand) s.p.forEach((x, i) => marks.handle(c, m, now, "p", i, sx(x[0]), sy(x[1])));
     s.q.forEach((x, j) => marks.handle(c, m, now, "q", j, sx(x[0]), sy(x[1])));
+    if (s.hand) frame.handle(c, "b", 0, b[0], b[1], { tab: false });
+    c.pixels = (x) => [sx(x[0]), sy(x[1])];
     c.toWorld = (px, py) => ({ x: [sx.back(px), sy.back(py)], kind: "q" });
   }
 

@@ -64,7 +64,7 @@ const weightsPanel = (() => {
       [["bar", "bar-base"], "base weight e<sup>a</sup>"],
       [["bar", "bar-mu"], "μ(δ) of the current δ"],
     ];
-    if (lifted) legend.push([["tick", "lifted"], "feasible weights that give the dual value"]);
+    if (lifted) legend.push([["tick", "lifted"], "feasible weights (dual value)"]);
     const size = tilt.effectiveSize(now.mu);
     const none = m.run.status === "infeasible";
     const caption = none
