@@ -48,3 +48,11 @@ def test_the_page_is_whole_and_refers_to_nothing_outside():
     addresses = set(re.findall(r"https?:[^\s\"'<>)]+", text))
     assert addresses == {"http://www.w3.org/2000/svg"}  # the name of SVG, which is never asked for
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|import)\s*\(|@import|url\((?!#)", text)
+
+
+def test_the_guide_names_presets_that_exist():
+    guide = (Path(__file__).parents[2] / "docs" / "explorer.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"#preset=(\w+)", guide))
+    known = set(re.findall(r'key: "(\w+)"', explorer.page()))
+    assert len(named) >= 6
+    assert named <= known

@@ -457,3 +457,48 @@ def test_a_screen_reader_is_told(visit):
     unnamed = page.evaluate("""() => [...document.querySelectorAll('button, input')].filter(n => !(n.textContent.trim()
         || n.getAttribute('aria-label') || (n.labels && n.labels.length))).map(n => n.outerHTML)""")
     assert unnamed == []
+
+
+def solved(page, preset, **changes):
+    """The answer for a preset with changes, from the page's own solver."""
+    return page.evaluate(
+        """([name, changes]) => {
+            const m = model.build({ ...presets.copy(presets.find(name).state), ...changes });
+            const mean = m.problem.G[0].map((_, i) => m.base.reduce((s, w, j) => s + w * m.problem.G[j][i], 0));
+            return { status: m.run.status, delta: m.run.delta, mu: m.run.mu, F: m.F, b: m.b, radius: m.run.hull.radius,
+                corners: m.run.hull.hull.map(j => m.F[j]), start: norms.size(m.problem.norm, mean),
+                gaps: m.run.path.map(x => x.proof.gap), size: tilt.effectiveSize(m.run.mu) }; }""",
+        [preset, changes],
+    )
+
+
+def test_the_experiments_of_the_guide_come_out_as_told(visit):
+    page = visit.preset("kliep")
+    edge = solved(page, "boundary")
+    assert {y for (_, y), w in zip(edge["F"], edge["mu"], strict=True) if w > 1e-9} == {-1}  # all weight on one face
+    outside = solved(page, "outside")
+    radius = outside["radius"]
+    assert solved(page, "outside", R=radius - 1e-3)["status"] == "infeasible"
+    assert solved(page, "outside", R=radius + 1e-3)["status"] == "optimal"
+    assert solved(page, "outside", R=outside["start"] - 1e-3)["delta"] != [0, 0]
+    assert solved(page, "outside", R=outside["start"] + 1e-3)["delta"] == [0, 0]
+    assert solved(page, "sparse")["delta"][1] == 0 != solved(page, "sparse")["delta"][0]
+    one, other = solved(page, "sparse", norm="1", R=0.6)["delta"]
+    assert one == pytest.approx(other, rel=1e-9)
+    one, other = solved(page, "sparse", norm="2", R=0.6)["delta"]
+    assert one > 1.5 * other > 0
+    sizes = [solved(page, "posterior", tq=tq)["size"] for tq in (1, 2, 4, 8, 16)]
+    assert all(new < old for old, new in pairwise(sizes))
+    gaps = solved(page, "peaked")["gaps"]
+    assert gaps[5] > 0.3 * gaps[0]
+    assert gaps[-1] < 1e-10
+    doubled = solved(page, "doubled")
+    assert doubled["mu"][3] == doubled["mu"][4]
+    points = page.evaluate("presets.find('doubled').state.q")
+    single = solved(page, "doubled", q=[points[j] for j in (0, 1, 2, 3, 6, 8, 9)])
+    assert single["corners"] == doubled["corners"]
+    assert single["delta"] != pytest.approx(doubled["delta"], rel=0.05)
+    slow = solved(page, "kliep", method="gradient")["gaps"]
+    factors = [new / old for old, new in pairwise(slow[10:20])]
+    assert max(factors) / min(factors) < 1.05
+    assert max(factors) < 0.9
