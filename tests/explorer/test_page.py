@@ -212,6 +212,8 @@ def test_playing_goes_step_by_step_to_the_end(visit):
 def test_between_steps_delta_moves_unless_motion_is_reduced(visit):
     seen = {}
     page = visit.preset("kliep")
+    page.evaluate("store.change('method', s => { s.method = 'gradient'; })")  # many steps, each of them short
+    settle(page)
     for motion in ("reduce", "no-preference"):
         page.emulate_media(reduced_motion=motion)
         page.evaluate("player.reset(); player.play();")

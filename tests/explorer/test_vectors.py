@@ -12,7 +12,7 @@ VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding
 SOLVE = """vectors => vectors.map(v => {
     const problem = tilt.problem(v.features, v.target, v.log_base, v.radius, v.norm);
     const run = solver.solve(problem);
-    const slow = solver.solve(problem, "gradient");
+    const slow = solver.solve(problem, "gradient", 30);
     const proofs = v.certificates.map(c => {
         const now = tilt.at(problem, c.delta);
         const own = certificate.certify(problem, now, run.hull);

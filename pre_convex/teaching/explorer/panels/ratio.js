@@ -75,7 +75,8 @@ const ratioPanel = (() => {
     ];
     const logs = corners.map((x) => model.logRatio(m, now, x));
     const [low, high] = [Math.min(...logs), Math.max(...logs)];
-    const step = high - low > 1e-6 ? svg.ticks(low, high, Math.max(4, Math.round((box.right - box.left) / 56))).step : 1;
+    const step =
+      high - low > 1e-6 ? svg.ticks(low, high, Math.max(4, Math.round((box.right - box.left) / 56))).step : 1;
     const from = Math.floor(low / step);
     const to = Math.ceil(high / step);
     const screen = (polygon) => `${svg.path(polygon.map((x) => [sx(x[0]), sy(x[1])]))}Z`;

@@ -43,14 +43,22 @@ const weightsPanel = (() => {
         width: wide,
         height: box.bottom - sy(now.mu[j]),
       });
-      if (lifted)
-        c.put("bars", `lift${j}`, "line", {
-          class: "lifted",
-          x1: x - 1,
-          x2: x + wide + 1,
-          y1: sy(lifted[j]),
-          y2: sy(lifted[j]),
-        });
+      if (lifted) {
+        // a light edge, so that the tick is seen on a bar too
+        for (const [part, more] of [
+          ["lift-back", 1.5],
+          ["lifted", 0],
+        ]) {
+          const y = sy(lifted[j]);
+          c.put("bars", `${part}${j}`, "line", {
+            class: part,
+            x1: x - 1 - more,
+            x2: x + wide + 1 + more,
+            y1: y,
+            y2: y,
+          });
+        }
+      }
       if (slot >= 17 || i % 2 === 0)
         c.put(
           "text",
