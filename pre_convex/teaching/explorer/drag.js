@@ -137,5 +137,5 @@ const drag = (() => {
     if (circle) circle.focus({ preventScroll: true });
   }
 
-  return { attach, addBeside, focusSelected };
+  return { attach, addBeside };
 })();

@@ -176,5 +176,5 @@ const geometry = (() => {
     return best;
   }
 
-  return { corners, edges, extent, distance, leave };
+  return { edges, extent, distance, leave };
 })();

@@ -73,5 +73,5 @@ const model = (() => {
 
   const logRatio = (m, now, x) => linear.dot(now.delta, feature(m.state.space, x)) - now.logZ;
 
-  return { BOX, VIEW, MOST, build, at, feature, dimension, targetOf, logLikelihood, logRatio };
+  return { BOX, VIEW, MOST, build, at, dimension, targetOf, logRatio };
 })();

@@ -34,5 +34,5 @@ const numbers = (() => {
   const tick = (x, step) =>
     minus((Math.abs(x) < 1e-12 ? 0 : x).toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
 
-  return { plain, small, gap, vector, tick, power };
+  return { plain, gap, vector, tick, power };
 })();

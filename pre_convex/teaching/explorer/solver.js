@@ -17,39 +17,39 @@ const solver = (() => {
     return add(step.minimise(H, c, p.R, p.norm), now.delta, -1);
   }
 
+  // halve the step until the value falls enough, and its line does not rise steeply, as it does far beyond the lowest point
+  function search(p, now, d, gain, rise) {
+    const moves = p.G.map((g) => Math.abs(dot(add(g, now.mean, -1), d)));
+    const reach = Math.max(...moves, Math.abs(dot(now.mean, d)), 1e-300);
+    const noise = 1e-15 * (1 + Math.abs(now.value));
+    for (let t = Math.min(1, LONGEST / reach), tries = 0; tries < 40; tries++, t /= 2) {
+      const next = tilt.at(p, add(now.delta, d, t));
+      const enough = next.value <= now.value - 1e-4 * t * gain + noise;
+      if (enough && dot(next.mean, d) + rise <= 0.5 * gain + noise) return { next, t };
+    }
+    return null;
+  }
+
   function newtonFrom(p, now, spread) {
     for (let damping = 0; damping < 1e4; damping = damping ? damping * 100 : 1e-12) {
       const d = newtonStep(p, now, damping * spread * spread);
-      const gain = -dot(now.mean, d) - (p.R ? p.R * norms.dual(p.norm, add(now.delta, d)) - now.penalty : 0);
-      const left = add(now.mean, times(now.H, d));
+      if (!d.every(Number.isFinite)) continue;
+      const rise = p.R ? p.R * norms.dual(p.norm, add(now.delta, d)) - now.penalty : 0;
+      const gain = -dot(now.mean, d) - rise; // what the model of the first order promises
       // a step that leaves a gradient beyond the ball has overlooked a direction whose curvature is lost in round-off
-      const blind = norms.size(p.norm, left) > (1 + 1e-9) * p.R + 1e-9 * norms.size(p.norm, now.mean) + 1e-15 * spread;
-      if (!d.every(Number.isFinite) || !(gain >= 0) || (blind && damping < 1e-8)) {
-        if (now.mean.every((x) => x === 0)) return null;
-        continue;
-      }
-      const moves = p.G.map((g) => Math.abs(dot(add(g, now.mean, -1), d)));
-      const reach = Math.max(...moves, Math.abs(dot(now.mean, d)));
-      const decrement = Math.max(dot(d, times(now.H, d)), gain);
-      const noise = 1e-15 * (1 + Math.abs(now.value));
-      let t = Math.min(1, LONGEST / Math.max(reach, 1e-300));
-      for (let tries = 0; tries < 40; tries++, t /= 2) {
-        const next = tilt.at(p, add(now.delta, d, t));
-        const slope = dot(next.mean, d) + (p.R ? p.R * norms.dual(p.norm, add(now.delta, d)) - now.penalty : 0);
-        // a step far beyond the lowest point of its line would come back again
-        if (next.value <= now.value - 1e-4 * t * gain + noise && slope <= 0.5 * gain + noise)
-          return { next, t, decrement };
-      }
+      const left = norms.size(p.norm, add(now.mean, times(now.H, d)));
+      const blind = left > (1 + 1e-9) * p.R + 1e-9 * norms.size(p.norm, now.mean) + 1e-15 * spread;
+      if (!(gain >= 0) || (blind && damping < 1e-8)) continue;
+      const moved = search(p, now, d, gain, rise);
+      if (moved) return { ...moved, decrement: Math.max(dot(d, times(now.H, d)), gain) };
     }
     return null;
   }
 
   function newton(p, most) {
     const spread = geometry.extent(p.G) || 1;
-    let now = tilt.at(
-      p,
-      p.b.map(() => 0),
-    );
+    const zero = p.b.map(() => 0);
+    let now = tilt.at(p, zero);
     const path = [{ ...now, t: 1 }];
     for (let last = Infinity; path.length <= most;) {
       const moved = newtonFrom(p, now, spread);
@@ -70,10 +70,8 @@ const solver = (() => {
       return Math.max(...column) - Math.min(...column);
     });
     const t = 4 / Math.max(dot(ranges, ranges), 1e-12);
-    let now = tilt.at(
-      p,
-      p.b.map(() => 0),
-    );
+    const zero = p.b.map(() => 0);
+    let now = tilt.at(p, zero);
     const path = [{ ...now, t }];
     while (path.length <= most) {
       const free = add(now.delta, now.mean, -t);
@@ -108,7 +106,7 @@ const solver = (() => {
     let rows = p.G.map((_, j) => j);
     let face = { ...p, R: 0 };
     let where = hull;
-    let b = p.b.map(() => 0);
+    const b = p.b.map(() => 0);
     for (let depth = 0; where.position === "boundary" && depth < 3; depth++) {
       const heights = rows.map((j) => dot(p.G[j], where.direction));
       const top = Math.max(...heights);
@@ -166,5 +164,5 @@ const solver = (() => {
     return mu;
   }
 
-  return { solve, newton, gradient, TOLERANCE };
+  return { solve, TOLERANCE };
 })();

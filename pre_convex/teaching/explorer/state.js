@@ -3,7 +3,7 @@
 
 const store = (() => {
   let state = presets.copy(presets.all[0].state);
-  let past = [];
+  const past = [];
   let future = [];
   let lastMark = 0;
   let selected = null;

@@ -60,5 +60,5 @@ const tilt = (() => {
 
   const effectiveSize = (mu) => 1 / mu.reduce((s, w) => s + w * w, 0);
 
-  return { problem, at, value, dualValue, normalise, logSumExp, effectiveSize };
+  return { problem, at, value, dualValue, normalise, effectiveSize };
 })();
