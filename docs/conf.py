@@ -32,6 +32,7 @@ exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py", "**sg_e
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_block"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
+mathjax3_config = {"options": {"enableMenu": False}}  # the menu would load files that are not here
 smartquotes_action = "D"  # dashes only: F' is F transposed
 
 #: files of the repository that links of the pages name, and the pages that show them

@@ -19,7 +19,7 @@ CACHE = Path(__file__).parents[1] / "_build" / "mathjax"
 def fetch() -> Path:
     """The script, from the cache or from the package."""
     script = CACHE / VERSION / Path(FILE).name
-    if script.exists():
+    if script.exists() and is_known(script.read_bytes()):
         return script
     if shutil.which("npm") is None:
         raise ExtensionError("npm is not installed, and MathJax comes from an npm package; install Node.js with npm")
@@ -33,13 +33,18 @@ def fetch() -> Path:
         assert member is not None
         content = member.read()
     package.unlink()
-    if hashlib.sha256(content).hexdigest() != SHA256:
+    if not is_known(content):
         raise ExtensionError(f"{FILE} of mathjax {VERSION} is not the file that this site was made with")
     script.parent.mkdir(exist_ok=True)
     part = script.with_suffix(".part")
     part.write_bytes(content)
     part.replace(script)
     return script
+
+
+def is_known(content: bytes) -> bool:
+    """Whether this is the script that the site was made with."""
+    return hashlib.sha256(content).hexdigest() == SHA256
 
 
 def copy(app: Sphinx, error: Exception | None) -> None:
