@@ -67,9 +67,9 @@ def _common(columns_p: tuple[str, ...], columns_q: tuple[str, ...]) -> tuple[str
         names = f" ({', '.join(columns_q)})" if columns_q != _made_up(len(columns_q)) else ""
         raise DataError(f"x_q: has {len(columns_q)} columns{names}, x_p has {len(columns_p)}")
     if columns_p != columns_q and made_up not in (columns_p, columns_q):
-        odd = set(columns_p) ^ set(columns_q)
+        odd = sorted(set(columns_p) ^ set(columns_q))
         if odd:
-            raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(sorted(odd))}")
+            raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(odd)}; give both the same ones")
     return columns_q if columns_p == made_up else columns_p
 
 

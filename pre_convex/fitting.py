@@ -32,7 +32,7 @@ def fit_tables(
         log_q, q = _take(q, loglik_q, "--loglik-q")
     if set(p.columns) != set(q.columns):
         odd = sorted(set(p.columns) ^ set(q.columns))
-        raise DataError(f"Q: its columns differ from those of P in {', '.join(odd)}")
+        raise DataError(f"Q: its columns differ from those of P in {', '.join(odd)}; give both the same ones")
     q = q.select(p.columns)
     fitted = estimator.fit(p, q, log_p, log_q)
     return fitted, q.values

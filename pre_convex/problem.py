@@ -173,7 +173,7 @@ class RatioProblem:
         both = columns is not None and columns_q is not None
         if both and sorted(columns) != sorted(columns_q):  # type: ignore[arg-type]
             odd = sorted(set(columns) ^ set(columns_q))  # type: ignore[arg-type]
-            raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(odd)}")
+            raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(odd)}; give both the same ones")
         x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
         if both and columns != columns_q:
             x_q = x_q[:, [columns_q.index(c) for c in columns]]  # type: ignore[union-attr]

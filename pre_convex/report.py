@@ -57,8 +57,7 @@ class Report:
 
     def _cells(self) -> list[list[str]]:
         """Every row as text."""
-        formats = ("{:.4f}", "{:.4f}", "{:.2f}", "{:.3f}", "{:.4f}", "{:.4f}")
-        return [[f.format(v) for f, v in zip(formats, row, strict=False)] for row in self.values]
+        return [_numbers(row) for row in self.values]
 
     def __str__(self) -> str:
         cells = self._cells()
@@ -108,6 +107,14 @@ class Report:
         keys = KEYS[: self.values.shape[1]]
         data = {"feature": list(self.names), **{key: self.values[:, i] for i, key in enumerate(keys)}}
         return as_frame(data, backend)
+
+
+def _numbers(row: Array) -> list[str]:
+    """A row as text; a feature in large or small units, whose digits four decimals would lose, with an exponent."""
+    size = np.nanmax(np.abs(row[:2]))
+    number = "{:.4f}" if size == 0.0 or 0.01 <= size < 1e5 else "{:.2e}"
+    formats = (number, number, "{:.2f}", "{:.3f}", number, number)
+    return [f.format(v) for f, v in zip(formats, row, strict=False)]
 
 
 def make_report(

@@ -319,6 +319,17 @@ def test_the_summary_says_it_all():
     assert r"x1\^{}2" in report.to_latex()
 
 
+def test_a_summary_shows_coefficients_whatever_the_units():
+    x_p, x_q, *_ = samples()
+    pounds = np.array([1.0, 2e4])
+    fit, rich = pre.KLIEP().fit(x_p, x_q), pre.KLIEP().fit(x_p * pounds, x_q * pounds)
+    for report in (fit.summary(), rich.summary(), pre.KLIEP(radius=0.01).fit(x_p * pounds, x_q * pounds).summary()):
+        for row, line in zip(report.values, str(report).splitlines()[4:6], strict=True):
+            shown = np.array(line.split()[1:], dtype=float)
+            places = [0, 1, 4, 5] if len(shown) > 1 else [0]
+            np.testing.assert_allclose(shown[places], row[places], rtol=0.01, atol=0.01 * np.abs(row[:2]).max())
+
+
 def test_warnings_come_in_plain_words():
     rng = np.random.default_rng(0)
     x_p, x_q = rng.normal(size=(500, 2)), rng.normal(size=(500, 2))

@@ -202,7 +202,7 @@ def test_frames_with_missing_values_and_text_name_the_column():
     with pytest.raises(pre.DataError, match="x_p: row 1, column 'age' is nan"):
         pre.RatioProblem.from_samples(frame[["age"]], frame[["age"]])
     other = frame.rename(columns={"age": "years"})
-    with pytest.raises(pre.DataError, match="x_q: its columns differ from those of x_p in age, years"):
+    with pytest.raises(pre.DataError, match="x_q: its columns differ from those of x_p in age, years; give both"):
         pre.RatioProblem.from_samples(frame[["age"]], other[["years"]])
 
 
