@@ -89,6 +89,8 @@ MODULES = [
     "pre_convex.plots",
     "pre_convex.programs",
     "pre_convex.solvers",
+    "pre_convex.teaching.catalogue",
+    "pre_convex.teaching.notebook",
 ]
 
 
