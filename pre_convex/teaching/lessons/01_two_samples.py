@@ -46,7 +46,7 @@ from scipy.stats import gaussian_kde, norm
 import pre_convex as pre
 from pre_convex.plots.canvas import BLUE, GREEN, GREY, ORANGE
 
-rng = np.random.default_rng(1)
+rng = np.random.default_rng(11)
 x_p = rng.normal(1.0, np.sqrt(0.5), size=1000)
 x_q = rng.normal(0.0, 1.0, size=1000)
 
@@ -77,20 +77,23 @@ for density, truth, colour, name in (
 ):
     left.plot(grid, density(grid), color=colour, label=f"estimate of {name}")
     left.plot(grid, truth.pdf(grid), color=colour, linestyle=":", label=f"{name}")
-left.set(xlabel="x", ylabel="density", title="Two good estimates …", ylim=(0, 0.78))
-left.legend(fontsize=8, ncols=2, loc="upper center")
+left.set(xlabel="x", ylabel="density", title="Two good estimates …", ylim=(0, 0.8))
+left.legend(fontsize=9, ncols=2, loc="upper center")
 right.plot(grid, true_log_ratio(grid), color=GREY, linestyle=":", label="log r")
 right.plot(grid, divided, color=GREEN, label="one divided by the other")
-right.set(xlabel="x", ylabel="log-ratio", title="… make a bad ratio", ylim=(-14, 8))
-right.legend(fontsize=8, loc="upper left")
+right.set(xlabel="x", ylabel="log-ratio", title="… make a bad ratio", ylim=(-14, 9))
+right.legend(fontsize=9, loc="upper left")
 plt.show()
 
 worst_density = np.abs(density_q(grid) - true_q.pdf(grid)).max()
 at_4 = np.log(density_p(4.0) / density_q(4.0))[0]
+worst_log_ratio = np.abs(divided - true_log_ratio(grid)).max()
 print(f"largest error of the density q: {worst_density:.3f}")
-print(f"ratio at x = 4: {np.exp(true_log_ratio(4.0)):.2f}, divided estimates: {np.exp(at_4):.2f}")
+print(f"largest error of the log-ratio: {worst_log_ratio:.1f}")
+print(f"ratio at x = 4: {np.exp(true_log_ratio(4.0)):.2f}, divided: {np.exp(at_4):.2f}")
 assert worst_density < 0.06
-assert abs(at_4 - true_log_ratio(4.0)) > 2.0
+assert worst_log_ratio > 5.0
+assert true_q.pdf(4.0) < worst_density
 
 # %%
 # Both densities look right: an error of a few hundredths is nothing to the eye. But the ratio divides by :math:`q(x)`,
@@ -163,7 +166,7 @@ print("b =", b.round(4))
 #    \mu_j(\delta) = \frac{e^{a_j+\langle\delta,F_j\rangle}}{\sum_i e^{a_i+\langle\delta,F_i\rangle}} .
 #
 # The weights are positive and sum to one. The second derivative is the covariance of the rows :math:`F_j` under these
-# weights, which is never negative: here is the convexity again.
+# weights, and a covariance matrix is never negative, in any direction: here is the convexity again.
 #
 # Ten lines of Newton's method
 # ----------------------------
@@ -184,7 +187,7 @@ for step in range(20):
 print("delta =", delta.round(4), " true: [2, -0.5]")
 loss = log_z - b @ delta
 assert step < 10
-assert np.abs(delta - [2.0, -0.5]).max() < 0.1
+assert np.abs(delta - [2.0, -0.5]).max() < 0.4  # about four standard errors
 
 # %%
 # Near the minimum Newton's method makes each error about the square of the one before: a handful of steps are enough.
@@ -224,13 +227,13 @@ top.hist(x_q, bins, weights=mu, color=BLUE, label="q sample, weighted by μ", **
 top.hist(x_p, bins, color=ORANGE, label="p sample", **line)
 top.set(ylabel="density", ylim=(0, 0.98))
 top.set_title("Weights turn the q sample into one like p")
-top.legend(fontsize=8, loc="upper left")
+top.legend(fontsize=9, loc="upper left")
 bottom.vlines(x_q, 0.0, n_q * mu, color=BLUE, linewidth=0.5, alpha=0.4)
 bottom.plot(x_q, n_q * mu, ".", color=BLUE, markersize=4, label="n μ")
 inside = grid[grid < 3.6]
 bottom.plot(inside, np.exp(true_log_ratio(inside)), ":", color="black", label="true ratio")
-bottom.legend(fontsize=8, loc="upper left")
-bottom.set(xlabel="x", ylabel="n μ", title="Weights of the q points, in units of 1/n")
+bottom.legend(fontsize=9, loc="upper left")
+bottom.set(xlabel="x", ylabel="n μ", title="Weights of the q points, times n")
 plt.show()
 
 # %%
@@ -266,15 +269,16 @@ ax.plot(grid, fit.log_ratio(grid[:, None]), color=ORANGE, label="KLIEP")
 ax.plot(grid, divided, color=GREEN, linewidth=1, label="divided density estimates")
 ax.plot(grid, true_log_ratio(grid), color="black", linestyle=":", label="truth")
 ax.set(xlabel="x", ylabel="log-ratio", ylim=(-14, 5), title="The ratio, estimated at once")
-ax.legend(fontsize=8, loc="lower center")
+ax.legend(loc="lower center")
 plt.show()
 
 # %%
 # The divergence comes for free
 # -----------------------------
 #
-# At the optimum the mean log-ratio over the p sample is :math:`-\ell(\hat\delta)`. By the formula above it estimates
-# :math:`\int p\log\frac pq = \mathrm{KL}(p\,\|\,q)`, the distance between the two densities. For our normals
+# The mean log-ratio over the p sample is :math:`-\ell(\delta)`. At the optimum :math:`\hat\delta` it estimates, by the
+# formula above, :math:`\int p\log\frac pq = \mathrm{KL}(p\,\|\,q)`, the divergence of :math:`p` from :math:`q`, provided
+# that the model can be right. For our normals
 #
 # .. math::
 #
@@ -366,7 +370,7 @@ print(f"mean     {w @ x_q:.4f}, p {x_p.mean():.4f}")
 print(f"variance {variance:.4f}, p {x_p.var():.4f}, q {x_q.var():.4f}")
 print(f"divergence {linear.divergence_:.4f}, with x² {fit.divergence_:.4f}")
 assert abs(w @ x_q - x_p.mean()) < 1e-5
-assert abs(variance - x_p.var()) > 0.2
+assert abs(variance - x_q.var()) < 0.5 * abs(variance - x_p.var())
 assert linear.divergence_ < fit.divergence_
 
 # %%
