@@ -277,8 +277,8 @@ plt.show()
 # -----------------------------
 #
 # The mean log-ratio over the p sample is :math:`-\ell(\delta)`. At the optimum :math:`\hat\delta` it estimates, by the
-# formula above, :math:`\int p\log\frac pq = \mathrm{KL}(p\,\|\,q)`, the divergence of :math:`p` from :math:`q`, provided
-# that the model can be right. For our normals
+# formula above, :math:`\int p\log\frac pq = \mathrm{KL}(p\,\|\,q)`, the divergence of :math:`p` from :math:`q`,
+# provided that the model can be right. For our normals
 #
 # .. math::
 #

@@ -294,9 +294,9 @@ plt.show()
 
 # %%
 # The points follow the formula, which is one for many samples, until only a few are left. Then they part, since an
-# effective size is never below 1. The reading at 4, three standard deviations from the prior's mean, is worse: few prior
-# samples lie there at all. ``fit.diagnostics()`` and ``fit.summary()`` report effective sizes of both sides and of the
-# fitted weights, with a warning when they are small.
+# effective size is never below 1. The reading at 4, three standard deviations from the prior's mean, is worse: few
+# prior samples lie there at all. ``fit.diagnostics()`` and ``fit.summary()`` report effective sizes of both sides and
+# of the fitted weights, with a warning when they are small.
 
 # %%
 # Plug in, or fit jointly?

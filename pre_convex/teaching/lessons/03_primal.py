@@ -2,16 +2,18 @@ r"""
 03 The primal as a log-sum-exp program in cvxpy
 ===============================================
 
-Lessons 01 and 02 ended with one function to minimise. With a radius :math:`R \ge 0` it is the primal program [P]:
+Lessons 01 and 02 ended with one function to minimise. With a radius :math:`R \ge 0` and the Euclidean norm it is the
+primal program [P]:
 
 .. math::
 
    \min_\delta\ \ell_R(\delta) = -\langle b,\delta\rangle + \log\sum_j e^{a_j+\langle\delta,F_j\rangle}
-   + R\,\|\delta\|
+   + R\,\|\delta\|_2
 
-The last term keeps :math:`\delta` small; lesson :doc:`06_radius` is about it. Here we write the program in cvxpy, a
-language for convex programs. cvxpy accepts a program only if it can *see* that it is convex, by rules called DCP,
-disciplined convex programming. We build the program one atom at a time and look at it with cvxpy's eyes.
+The last term keeps :math:`\delta` small; lesson :doc:`06_radius` is about it, and about other norms. Here we write the
+program in cvxpy, a language for convex programs. cvxpy accepts a program only if it can *see* that it is convex, by
+rules called DCP, disciplined convex programming. We build the program one atom at a time and look at it with cvxpy's
+eyes.
 
 After this lesson you know
 
@@ -29,7 +31,7 @@ weights; parameter :math:`\delta` with :math:`k` entries; radius :math:`R`.
 # --------
 #
 # Eighty points in the plane and a target, made as in lesson :doc:`02_likelihoods`. From here on only :math:`b`,
-# :math:`F`, :math:`a` and :math:`R` matter. The norm is the Euclidean one, which is its own dual norm.
+# :math:`F`, :math:`a` and :math:`R` matter.
 
 import warnings
 
@@ -161,8 +163,8 @@ plt.show()
 #
 # Why an atom of its own? Write the logarithm of the sum of exponentials with three atoms. The values agree, but cvxpy
 # does not find it convex: ``exp`` is convex, a sum of convex parts is convex, and ``log`` is *concave* and increasing.
-# No line of the rule covers a concave function of a convex one. The rule is sufficient, not necessary: it never accepts
-# a function that is not convex, and it refuses some that are.
+# No line of the rule covers an increasing concave function of a convex one. The rule is sufficient, not necessary: it
+# never accepts a function that is not convex, and it refuses some that are.
 
 spelled = cp.log(cp.sum(cp.exp(logits)))
 delta.value = np.array([0.7, -0.4])
@@ -201,9 +203,9 @@ assert np.isclose(cp.log_sum_exp(large).value, 1000.0 + np.log(2.0))
 #
 # Each :math:`e^{z_j-t}\le u_j` says that :math:`(z_j-t,\,1,\,u_j)` lies in the exponential cone, the set of
 # :math:`(x,y,z)` with :math:`y>0` and :math:`y\,e^{x/y}\le z` (and their limits). For the norm, a bound :math:`s`:
-# :math:`\|\delta\|\le s` says that :math:`(s,\delta)` lies in a second-order cone. Count: :math:`n` exponential cones,
-# one second-order cone of size :math:`k+1`, one inequality; variables :math:`\delta`, :math:`u`, :math:`t`, :math:`s`.
-# cvxpy does the same:
+# :math:`\|\delta\|_2\le s` says that :math:`(s,\delta)` lies in a second-order cone. Count: :math:`n` exponential
+# cones, one second-order cone of size :math:`k+1`, one inequality; variables :math:`\delta`, :math:`u`, :math:`t`,
+# :math:`s`. cvxpy does the same:
 
 program = cp.Problem(cp.Minimize(objective))
 data, _, _ = program.get_problem_data(cp.CLARABEL)
@@ -334,31 +336,32 @@ assert any("not DPP" in str(w.message) for w in heard)
 assert np.abs(delta.value - path[4]).max() < 1e-3
 
 # %%
-# Left: the objective along one coordinate, with a tangent. A convex function lies above each of its tangents, and where
-# the tangent is level there is the minimum. Right: the solutions along :math:`R`. Both coefficients shrink, and from
-# :math:`R = \|b - \sum_j e^{a_j}F_j\|` on both are zero; lesson 06 explains that number.
+# Left: the objective along one coordinate, the other kept at its optimum, with two tangents. A convex function lies
+# above each of its tangents, so where a tangent is level there is the minimum. Right: the solutions along :math:`R`.
+# They move to zero, and from :math:`R = \|b - \sum_j e^{a_j}F_j\|_2` on both are zero; lesson 06 explains that number.
 
 end = np.linalg.norm(problem.target - np.exp(problem.log_base) @ problem.features_q)
 first = np.linspace(-1.0, 3.0, 120)
 loss = np.array([problem.value([d, newton.delta[1]]) for d in first])
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.5), layout="constrained")
-left.plot(first, loss, color=ORANGE, label="ℓ along δ₁")
+left.plot(first, loss, color=ORANGE, label="objective")
 for at, colour in ((-0.5, GREY), (newton.delta[0], BLUE)):
     point = np.array([at, newton.delta[1]])
-    slope = problem.gradient(point)[0] + 0.1 * point[0] / np.linalg.norm(point)
+    slope = problem.gradient(point)[0] + problem.radius * point[0] / np.linalg.norm(point)
     tangent = problem.value(point) + slope * (first - at)
     assert np.all(tangent <= loss + 1e-12)
-    left.plot(first, tangent, color=colour, linewidth=1)
+    assert at != newton.delta[0] or abs(slope) < 1e-6  # level
+    left.plot(first, tangent, color=colour, linewidth=1, label="tangent")
     left.plot(at, problem.value(point), "o", color=colour, markersize=5)
 left.set(xlabel="δ₁", ylabel="loss", ylim=(loss.min() - 0.35, loss.max()))
 left.set_title("Above every tangent")
-left.legend(fontsize=8)
+left.legend(fontsize=9, loc="upper center")
 for name, along, colour in zip(("δ₁", "δ₂"), path.T, (ORANGE, GREEN), strict=True):
     right.plot(radii, along, ".-", color=colour, ms=4, linewidth=1, label=name)
 right.axvline(end, color=GREY, linestyle=":")
 right.axhline(0.0, color=LIGHT, zorder=0)
 right.set(xlabel="R", ylabel="δ", title="One program, 29 radii")
-right.legend(fontsize=8)
+right.legend()
 plt.show()
 assert np.abs(path[radii > end + 0.01]).max() < 1e-3
 assert np.linalg.norm(path[radii < end - 0.01], axis=1).min() > 1e-3
@@ -395,8 +398,9 @@ for name, expression, convex, concave in (
     assert seen == (convex, concave)
 
 # %%
-# **Exercise 2.** Replace the Euclidean norm of :math:`\delta` by the sum of absolute values (``cp.norm1``; in the
-# package ``norm=np.inf``, since the norm of the constraint in the dual is given). Which cones does the solver get now?
+# **Exercise 2.** Replace the Euclidean norm of :math:`\delta` by the sum of absolute values, ``cp.norm1``. (In the
+# package this is ``norm=np.inf``: it names the norm of the dual's constraint, see lesson :doc:`04_dual`.) Which cones
+# does the solver get now?
 #
 # Solution 2
 # ^^^^^^^^^^
@@ -422,9 +426,10 @@ assert abs(sparse.value - package.primal_value) < 1e-5
 # Solution 3
 # ^^^^^^^^^^
 #
-# The equation is refused: the points where a convex function *equals* one are not a convex set. With ``<=`` they are,
-# and nothing is lost. If the sum were below one, a larger :math:`c` would be allowed and would raise the objective. So
-# the inequality is tight at the optimum, and the optimum is the one we had: :math:`c = -\log Z(\delta)`.
+# The equation is refused: the points where a convex function *equals* one are in general not a convex set. Those where
+# it is *at most* one are, and nothing is lost. If the sum were below one, a larger :math:`c` would be allowed and would
+# raise the objective. So the inequality is tight at the optimum, and the optimum is the one we had:
+# :math:`c = -\log Z(\delta)`.
 
 c = cp.Variable(name="c")
 mean_ratio = cp.sum(cp.exp(logits + c))
