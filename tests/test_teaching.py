@@ -8,7 +8,9 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
+from pre_convex.cli import app
 from pre_convex.errors import DataError
 from pre_convex.teaching.catalogue import find_lesson, lessons
 from pre_convex.teaching.notebook import to_markdown, to_notebook, to_script
@@ -115,9 +117,17 @@ def test_markdown(given, expected):
     assert to_markdown(given) == expected
 
 
-@pytest.mark.parametrize("name", ["0", "13", "", "x", "1.0"])
+@pytest.mark.parametrize("lesson", LESSONS, ids=by_stem)
+def test_a_lesson_is_found_by_number_name_and_file(lesson):
+    names = [lesson.name, lesson.stem, f"{lesson.stem}.py", f" {lesson.stem.upper()}.ipynb"]
+    if lesson in NUMBERED:
+        names += [f"{int(lesson.name):02}", lesson.stem[3:]]
+    assert [find_lesson(name) for name in names] == [lesson] * len(names)
+
+
+@pytest.mark.parametrize("name", ["0", "13", "", "x", "1.0", ".py", "of-the-paper"])
 def test_an_unknown_lesson_is_named(name):
-    with pytest.raises(DataError, match=r"LESSON: there is no lesson .* choose one of 1, 2"):
+    with pytest.raises(DataError, match=r"LESSON: there is no lesson .* choose one of 1, 2.* pre-convex teach lists"):
         find_lesson(name)
 
 
@@ -163,6 +173,36 @@ def test_teach_keeps_a_students_work(tmp_path):
     assert script.read_text(encoding="utf-8") == find_lesson("1").source
 
 
+def test_teach_says_what_figures_need(tmp_path, monkeypatch):
+    def said(folder):
+        ran = CliRunner().invoke(app, ["teach", "hull", "--out", str(tmp_path / folder)])
+        assert ran.exit_code == 0
+        return ran.output
+
+    assert "matplotlib" not in said("with")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "matplotlib is not installed; run: pip install 'pre_convex[plot]'" in said("without")
+
+
+def test_teach_takes_the_jupyter_beside_python(tmp_path):
+    """The environment need not be activated, and another Jupyter would not know the package."""
+    pty = pytest.importorskip("pty")
+    beside, other = tmp_path / "environment", tmp_path / "other"
+    for folder in (beside, other):
+        folder.mkdir()
+        (folder / "jupyter-lab").write_text(f"#!/bin/sh\necho {folder.name} opens $1\n")
+        (folder / "jupyter-lab").chmod(0o755)
+    start = "import sys; sys.executable = sys.argv.pop(1); from pre_convex.cli import run; run()"
+    command = [sys.executable, "-c", start, str(beside / "python"), "teach", "1", "--out", str(tmp_path / "out")]
+    screen, keys = pty.openpty()
+    env = {**os.environ, "PATH": f"{other}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
+    ran = subprocess.run(command, stdout=keys, env=env)
+    os.close(keys)
+    assert ran.returncode == 0
+    assert "environment opens" in os.read(screen, 10_000).decode()
+    os.close(screen)
+
+
 def test_teach_names_what_is_wrong(tmp_path):
     ran = teach(tmp_path, "99")
     assert ran.returncode == 2
@@ -171,3 +211,4 @@ def test_teach_names_what_is_wrong(tmp_path):
     ran = teach(tmp_path, "1", "--out", "taken")
     assert ran.returncode == 2
     assert "--out" in ran.stderr
+    assert "give a folder" in ran.stderr

@@ -55,4 +55,6 @@ def make_folder(out: Path) -> None:
         with TemporaryFile(dir=out):
             pass
     except OSError as error:
-        raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
+        raise DataError(
+            f"--out: cannot write to {out} ({error.strerror}); give a folder that can be written to"
+        ) from error

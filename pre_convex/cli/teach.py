@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from ..errors import DataError
+from ..errors import DataError, MissingExtraError
 from .app import app, make_folder, new_table
 
 
 @app.command()
 def teach(
-    lesson: Annotated[str | None, typer.Argument(help="Number of the lesson; without it, all are listed.")] = None,
+    lesson: Annotated[
+        str | None, typer.Argument(help="Number or name of the lesson; without it, all are listed.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the script and the notebook.")] = Path("lessons"),
     solutions: Annotated[
         bool,
@@ -53,9 +57,15 @@ def teach(
     write_text(notebook, to_notebook(found, solutions=solutions))
     console.print(f"Lesson {found.name}: {found.title}", highlight=False)
     console.print(f"  script    python {script}\n  notebook  jupyter lab {notebook}", highlight=False)
-    jupyter = next(filter(None, map(shutil.which, ("jupyter-lab", "jupyter-notebook"))), None)
+    if find_spec("matplotlib") is None:
+        console.print(f"It draws figures, and {MissingExtraError('matplotlib', 'plot')}", markup=False, highlight=False)
     if not start or not sys.stdout.isatty():
         return
+    # first the Jupyter beside this Python, which has the package, even where its environment is not activated
+    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    jupyter = next(
+        filter(None, (shutil.which(name, path=places) for name in ("jupyter-lab", "jupyter-notebook"))), None
+    )
     if jupyter is None:
         console.print("Jupyter is not installed: pip install jupyterlab")
         return

@@ -55,16 +55,16 @@ def _read(path: Path) -> Lesson:
 
 
 def find_lesson(name: str) -> Lesson:
-    """The lesson of that number or name.
+    """The lesson of that number or name, or that of a file of it.
 
     Examples
     --------
-    >>> find_lesson("04").title == find_lesson("4").title
+    >>> find_lesson("04") == find_lesson("4") == find_lesson("dual") == find_lesson("04_dual.py")
     True
     """
-    wanted = name.strip().lower().lstrip("0")
+    wanted = name.strip().lower().removesuffix(".py").removesuffix(".ipynb")
     for lesson in lessons():
-        if lesson.name == wanted:
+        if wanted and (wanted.lstrip("0") == lesson.name or wanted in (lesson.stem, lesson.stem.partition("_")[2])):
             return lesson
     known = ", ".join(lesson.name for lesson in lessons())
-    raise DataError(f"LESSON: there is no lesson {name!r}; choose one of {known}")
+    raise DataError(f"LESSON: there is no lesson {name!r}; choose one of {known}; pre-convex teach lists their titles")
