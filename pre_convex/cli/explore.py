@@ -15,24 +15,22 @@ from .app import app
 
 @app.command()
 def explore(
-    out: Annotated[
-        Path | None, typer.Option(help="File to write; by default one in your own folder of settings.")
-    ] = None,
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("duality-explorer.html"),
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
 ) -> None:
     """Open the duality explorer: points to move, and the primal, the dual and the gap that move with them."""
     from ..files import write_text
     from ..teaching.explorer import page
 
-    path = Path(typer.get_app_dir("pre-convex")) / "duality-explorer.html" if out is None else out
+    # not in a hidden folder, nor in that for temporary files: browsers in a sandbox may read neither
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, page())
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_text(out, page())
     except OSError as error:
         raise DataError(
-            f"--out: cannot write {path} ({error.strerror}); give a file in a folder that can be written to"
+            f"--out: cannot write {out} ({error.strerror}); give a file in a folder that can be written to"
         ) from error
     console = Console(soft_wrap=True)
-    console.print(f"Duality explorer: {path}", highlight=False)
-    if show and not webbrowser.open(path.resolve().as_uri()):
+    console.print(f"Duality explorer: {out}", highlight=False)
+    if show and not webbrowser.open(out.resolve().as_uri()):
         console.print("No browser was found; open the file in one. It needs no server and no network.")
