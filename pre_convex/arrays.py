@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ def _numbers(x: Any, name: str) -> Array:
     """Real float64 array of any shape; memory maps and float64 arrays are not copied."""
     if x is None:
         raise DataError(f"{name}: is None; pass an array of numbers")
+    if isinstance(x, str | os.PathLike):
+        raise DataError(f"{name}: is text or a path; files are read by RatioProblem.from_blocks, arrays go in here")
     if column_names(x) is not None or hasattr(x, "to_frame"):
         x = _from_frame(x, name)
     if hasattr(x, "toarray") and hasattr(x, "nnz"):

@@ -43,7 +43,7 @@ def bootstrap(
     of their own. The result depends on the seed only, not on the number of jobs.
     """
     if problem.features_p is None or problem.log_weights_p is None:
-        raise DataError("problem: has no p side to resample; build it from samples")
+        raise DataError("problem: has no p side in memory to resample; build it from arrays of samples")
     if not isinstance(replicates, (int, np.integer)) or replicates < 2:
         raise DataError(f"replicates: {replicates!r} is not a whole number of at least 2")
     seeds = np.random.SeedSequence(seed).spawn(int(replicates))

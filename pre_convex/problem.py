@@ -174,11 +174,13 @@ class RatioProblem:
         if both and sorted(columns) != sorted(columns_q):  # type: ignore[arg-type]
             odd = sorted(set(columns) ^ set(columns_q))  # type: ignore[arg-type]
             raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(odd)}; give both the same ones")
+        given = x_q
         x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
         if both and columns != columns_q:
             x_q = x_q[:, [columns_q.index(c) for c in columns]]  # type: ignore[union-attr]
         if x_p.shape[1] != x_q.shape[1]:
-            raise DataError(f"x_q: has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}")
+            labels = "; for rows and their labels take RatioClassifier" if np.ndim(given) == 1 else ""
+            raise DataError(f"x_q: has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}{labels}")
         if paired and len(x_p) != len(x_q):
             raise DataError(f"paired: x_p has {len(x_p)} rows and x_q {len(x_q)}; paired samples are the same rows")
         columns = columns or columns_q or tuple(f"x{i}" for i in range(x_p.shape[1]))

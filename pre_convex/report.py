@@ -112,7 +112,8 @@ class Report:
 def _numbers(row: Array) -> list[str]:
     """A row as text; a feature in large or small units, whose digits four decimals would lose, with an exponent."""
     size = np.nanmax(np.abs(row[:2]))
-    number = "{:.4f}" if size == 0.0 or 0.01 <= size < 1e5 else "{:.2e}"
+    plain = size < 1e-12 or 0.01 <= size < 1e5  # what a solver leaves of a zero is shown as one
+    number = "{:.4f}" if plain else "{:.2e}"
     formats = (number, number, "{:.2f}", "{:.3f}", number, number)
     return [f.format(v) for f, v in zip(formats, row, strict=False)]
 

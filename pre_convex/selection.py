@@ -62,7 +62,7 @@ def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, seed: int = 
     if not 0.0 < alpha < 1.0:
         raise DataError(f"alpha: {alpha!r} is not between 0 and 1")
     if problem.features_p is None or problem.log_weights_p is None:
-        raise DataError("radius: 'auto' needs the p samples; build the problem from samples")
+        raise DataError("radius: 'auto' needs the p samples in memory; pass arrays, or a number as radius")
     reach = minimal_radius(problem).radius
     noise = np.random.default_rng(seed).normal(size=(draws, problem.k))
     delta, radius = np.zeros(problem.k), 0.0
@@ -93,7 +93,7 @@ def cross_validated_radius(
     The path goes from the radius at which δ is zero down to ``span`` times it.
     """
     if problem.features_p is None or problem.log_weights_p is None:
-        raise DataError("radius: 'cv' needs the p samples; build the problem from samples")
+        raise DataError("radius: 'cv' needs the p samples in memory; pass arrays, or a number as radius")
     n_p, n_q = len(problem.features_p), problem.n_q
     if not 2 <= folds <= min(n_p, n_q):
         raise DataError(f"cv: {folds!r} folds are not possible with {n_p} and {n_q} rows")

@@ -14,6 +14,8 @@ import zarr
 
 import pre_convex as pre
 import pre_convex.blocks as blocks
+from pre_convex.bootstrap import bootstrap
+from pre_convex.selection import automatic_radius, cross_validated_radius
 from pre_convex.sources import ArraySource, FileSource, ParquetSource, open_source
 
 N, D = 3_000, 3
@@ -246,6 +248,11 @@ def test_in_memory_brings_everything_back(sides, tmp_path):
             getattr(problem, name)
     with pytest.raises(pre.DataError, match=r"in_memory\(\)"):
         pre.solve(problem, solver="CLARABEL")
+    with pytest.raises(pre.DataError, match="in memory"):
+        bootstrap(problem, pre.solve(problem).delta, 3)
+    for choose in (automatic_radius, cross_validated_radius):
+        with pytest.raises(pre.DataError, match="in memory"):
+            choose(problem)
     again = pickle.loads(pickle.dumps(pre.solve(problem)))
     assert again.mu.sum() == pytest.approx(1.0)
 
