@@ -269,12 +269,15 @@ false_claims = 0
 for solver in [s for s in ("CLARABEL", "ECOS", "SCS") if s in pre.installed_solvers()]:
     for formulation in ("primal", "dual"):
         answer = pre.solve(square, formulation, solver, tol=tol, polish=False, check=False)
-        excess = answer.raw.primal_value - proven.dual_value
-        verdict = "wrong" if excess > allowed else "right"
-        false_claims += answer.claim == "optimal" and excess > allowed
         says = f"{solver:8s} {formulation:6s} says {answer.claim:18s}"
-        print(f"{says} excess {excess:.1e}  proven {verdict}")
-        assert answer.status is not pre.Status.OPTIMAL  # the package does not repeat the claim
+        if answer.raw is None:
+            print(f"{says} and returns no numbers")
+            continue
+        excess = answer.raw.primal_value - proven.dual_value
+        wrong = excess > allowed
+        false_claims += answer.claim == "optimal" and wrong
+        print(f"{says} excess {excess:.1e}  proven {'wrong' if wrong else 'right'}")
+        assert not (wrong and answer.status is pre.Status.OPTIMAL)  # the package does not repeat a false claim
 assert proven.status.ok
 assert false_claims >= 2
 
@@ -391,7 +394,7 @@ assert rounded[6] < 1e-11
 # Solution 3
 # ^^^^^^^^^^
 #
-# Move along :math:`(1, 1, -1)`: the logits change by the noise times 100 only. The certificate is right. It speaks of
+# Move along :math:`(1, 1, -1)/\sqrt3`: the logits change by :math:`100/\sqrt3` times the noise only. The certificate is right. It speaks of
 # the *value*, and through KL of the weights and of the ratio at the rows: these are nearly the same. It does not say
 # that :math:`\delta` is the only one with this value. Where features are nearly collinear, very different coefficients
 # describe the same ratio, and standard errors, not gaps, show it.

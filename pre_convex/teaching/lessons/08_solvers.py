@@ -184,7 +184,7 @@ assert interior[10] > slow_excess[10] > newton_excess[5]
 #    \qquad A\,\mathrm{diag}(\mu)A^\top\,\Delta\nu = A(\mu\circ r_d) - r_p ,
 #
 # with :math:`r_d = \log\mu - a + 1 - A^\top\nu` and :math:`r_p = A\mu - (b, 1)`. What has to be solved is a matrix of
-# size :math:`k + 1`, and taking out its last row and column leaves the covariance :math:`H` of the current weights.
+# size :math:`k + 1`. Eliminating its last unknown leaves, for weights with sum one, their covariance :math:`H`.
 # Both methods solve the same small system. They differ in what they carry: Newton has :math:`k` numbers, and weights
 # that belong to them; the interior method has :math:`n` weights of their own, whose sum and moment become right on the
 # way.
@@ -201,6 +201,7 @@ for _ in range(30):
     relative = A.T @ dnu - r_d  # change of every weight relative to itself
     t = min(1.0, 0.9 / max(-relative.min(), 1e-300))  # stay inside: no weight may reach zero
     mu, nu = mu * (1.0 + t * relative), nu + t * dnu
+S = (A * mu) @ A.T
 schur = S[:4, :4] - np.outer(S[:4, 4], S[:4, 4]) / S[4, 4]
 print(f"{len(residuals) - 1} steps, delta {nu[:4].round(4)}")
 assert np.allclose(nu[:4], truth, atol=1e-8)
@@ -383,12 +384,13 @@ plt.show()
 # ---------------------------------------
 #
 # * **Constraints on the weights.** Newton works with :math:`\delta` and gets the weights from [LINK]. A limit on single
-#   weights changes [LINK] itself. In the dual program it is one line.
+#   weights changes [LINK] itself. In the dual program it is one line. (A limit that is too low leaves no weights that
+#   reach the target; the solver's status says so.)
 # * **An independent check.** Two methods that share no code and agree are worth more than one.
 # * **Teaching and trying out**: the program can be printed, changed and solved again.
 
 rows, base, _, _ = planted(60, 2, seed=3)
-target = one_pass(rows, base, np.array([1.0, -0.6]))[1]
+target = one_pass(rows, base, np.array([0.8, -0.5]))[1]
 small = pre.RatioProblem(target=target, features_q=rows, log_base=base)
 program = pre.dual_program(small)
 program.cvxpy.solve(solver=cp.CLARABEL)
@@ -396,6 +398,7 @@ _, free = program.recover()
 weights = program.cvxpy.variables()[0]
 limited = cp.Problem(program.cvxpy.objective, [*program.cvxpy.constraints, weights <= 3.0 / 60])
 limited.solve(solver=cp.CLARABEL)
+assert limited.status == "optimal"
 _, capped = program.recover()
 print(f"largest weight: free {60 * free.max():.2f}/n, limited {60 * capped.max():.2f}/n")
 
@@ -408,7 +411,7 @@ ax.set(xlabel="rows, by free weight", ylabel=r"$n\,\mu_j$", title="Weights with 
 ax.legend()
 plt.show()
 
-assert 60 * free.max() > 4.0
+assert 60 * free.max() > 3.3
 assert 60 * capped.max() < 3.0 + 1e-5
 assert np.allclose(rows.T @ capped, target, atol=1e-6)
 
@@ -458,9 +461,10 @@ assert abs(visited[1]) > 1e4
 assert np.isclose(safe[-1][0], -np.log(3.0))
 
 # %%
-# **Exercise 3.** "A few rows first" is an unbiased sample, so more rows only make it more accurate. Take 3,000 rows in
-# the plane, standard normal, and the target of a strong tilt :math:`\delta = (2, 0)`. Draw 20 subsets of 60 rows. For
-# how many of them does the subset problem have an answer?
+# **Exercise 3.** A random subset is unbiased for every average. Is its answer always a good start, only less accurate?
+# Take 3,000 rows in the plane, standard normal, and the target :math:`(2, 0)`, the mean of that law under the strong
+# tilt :math:`\delta = (2, 0)`. Draw 20 subsets of 60 rows. For how many of them does the subset problem have an
+# answer?
 #
 # Solution 3
 # ^^^^^^^^^^
@@ -472,12 +476,12 @@ assert np.isclose(safe[-1][0], -np.log(3.0))
 
 rng = np.random.default_rng(11)
 F = rng.normal(size=(3000, 2))
-strong = one_pass(F, np.zeros(3000), np.array([2.0, 0.0]))[1]
+strong = np.array([2.0, 0.0])
 assert pre.minimal_radius(pre.RatioProblem(target=strong, features_q=F)).position is pre.Position.INSIDE
 lost = 0
 for _ in range(20):
     some = F[rng.choice(3000, 60, replace=False)]
     hull = pre.minimal_radius(pre.RatioProblem(target=strong, features_q=some))
     lost += hull.position is pre.Position.OUTSIDE
-print(f"target {strong.round(2)}: outside the hull of 60 rows in {lost} of 20 subsets")
-assert 5 <= lost <= 20
+print(f"target {strong}: outside the hull of 60 rows in {lost} of 20 subsets")
+assert lost >= 4
