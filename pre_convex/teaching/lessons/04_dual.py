@@ -162,10 +162,10 @@ for e in h * np.eye(5):  # finite differences
     assert abs(bracket(t_best + e, mu_try) - bracket(t_best - e, mu_try)) / (2 * h) < 1e-8
 
 # %%
-# In words: minus the entropy is the *conjugate* of log-sum-exp. A conjugate asks, for a slope :math:`\mu`, how far down
-# the line with that slope has to be moved until it only touches the function. Two points with base weight 1/2 are
-# enough for a picture: :math:`\varphi(t)=\log(\tfrac12+\tfrac12e^t)`, the log-sum-exp with :math:`t_1=0` and
-# :math:`t_2=t`.
+# In words: :math:`-D`, an entropy with its sign turned, is the *conjugate* of the log-sum-exp. A conjugate asks, for a
+# slope :math:`\mu`, how far down the line of that slope through the origin has to be moved until it only touches the
+# function. Two points with base weight 1/2 are enough for a picture: :math:`\varphi(t)=\log(\tfrac12+\tfrac12e^t)`, the
+# log-sum-exp with :math:`t_1=0` and :math:`t_2=t`.
 
 line, slope = np.linspace(-4.0, 5.0, 200), np.linspace(0.0, 1.0, 201)
 phi = np.log(0.5 + 0.5 * np.exp(line))
@@ -182,10 +182,10 @@ for m, colour in ((0.2, BLUE), (0.5, GREEN), (0.9, ORANGE)):
     right.plot(m, exact, "o", color=colour, markersize=5)
 right.plot(slope, height, color="black", zorder=0)
 left.set(xlabel="t", ylabel="φ", ylim=(-1.0, 3.0))
-left.set_title("Lines that just touch, and where they cut t = 0", fontsize=10)
-left.legend(fontsize=8, loc="upper left")
-right.set(xlabel="slope μ", ylabel="height at t = 0")
-right.set_title("The heights are an entropy", fontsize=10)
+left.set_title("Lines that just touch", fontsize=11)
+left.legend(fontsize=9, loc="upper left")
+right.set(xlabel="slope μ", ylabel="height of the line at t = 0")
+right.set_title("Their heights are an entropy", fontsize=11)
 plt.show()
 
 # %%
@@ -208,7 +208,13 @@ plt.show()
 #    \mu^* = \tfrac1{256}\,(1,\,12,\,54,\,108,\,81) .
 #
 # Check: they sum to one, and their mean is :math:`(-2-12+0+108+162)/256 = 1`. Also
-# :math:`\mu^*_j/e^{a_j} = 3^{F_j+2}/16`, so :math:`D(\mu^*) = -\sum_j\mu^*_j\,[(F_j+2)\log3-\log16] = 4\log2-3\log3`.
+# :math:`\mu^*_j/e^{a_j} = 3^{F_j+2}/16`, so
+#
+# .. math::
+#
+#    D(\mu^*) &= -\sum_j\mu^*_j\,[(F_j+2)\log3-\log16] \\
+#    &= -(1+2)\log3+\log16 = 4\log2-3\log3 .
+#
 # It is the value of the primal: no gap.
 
 mu_star = np.array([1, 12, 54, 108, 81]) / 256
@@ -225,8 +231,8 @@ assert np.allclose(softmax(a + delta_star * F), mu_star)
 #
 # We began with :math:`\delta` and found prices :math:`\mu`. Begin with the dual, and the roles are exchanged: the price
 # of its moment equation is :math:`\delta`. A cone solver returns prices with its answer; cvxpy calls them
-# ``dual_value``. For :math:`\max D(\mu)` cvxpy minimises :math:`-D(\mu)` and *adds* the price times the left side minus
-# the right side. With the equation written as :math:`b-F^\top\mu=0`, zero derivative reads
+# ``dual_value``. For :math:`\max D(\mu)` cvxpy minimises :math:`-D(\mu)` and *adds* the price, call it :math:`\nu`,
+# times the left side minus the right side. With the equation written as :math:`b-F^\top\mu=0`, zero derivative reads
 #
 # .. math::
 #
@@ -299,21 +305,21 @@ left.axvline(0.0, color=SKY, linestyle=":")
 left.axvline(1.0, color=ORANGE, linestyle=":")
 left.set(xlabel="F (dotted: means)", ylabel="weight", ylim=(0, 0.52))
 left.set_title("Weights that reach b = 1")
-left.legend(fontsize=8, loc="upper left")
+left.legend(fontsize=9, loc="upper left")
 right.plot(targets, [value(v) for v in targets], color="black", label="V(b)")
 near = np.array([0.3, 1.7])
 tangent = value_star - delta_star * (near - 1.0)
 right.plot(near, tangent, color=ORANGE, label="slope −log 3")
 right.plot(1.0, value_star, "o", color=ORANGE)
 right.set(xlabel="b", ylabel="value", title="δ is the price of the target")
-right.legend(fontsize=8, loc="lower center")
+right.legend(fontsize=9, loc="lower center")
 plt.show()
 
 # %%
 # Weak duality: two kinds of bounds
 # ---------------------------------
 #
-# By step 2, *every* :math:`\delta` and *every* feasible :math:`\mu` satisfy :math:`D(\mu)\le\ell(\delta)`. No
+# By steps 2 to 4, *every* :math:`\delta` and *every* feasible :math:`\mu` satisfy :math:`D(\mu)\le\ell(\delta)`. No
 # optimality is needed. One can even say what the difference is. Let :math:`\mu(\delta)` be the weights that [LINK]
 # makes of :math:`\delta`. Then :math:`\log\mu_j(\delta) = a_j+\delta F_j-\log Z(\delta)`, and with the moment equation
 #
@@ -368,7 +374,7 @@ ax.plot(axis, lower, color=BLUE, label="lower bound: D of repaired weights")
 ax.axhline(value_star, color=GREY, linestyle=":", linewidth=1)
 ax.plot(delta_star, value_star, "o", color="black", label="δ = log 3, no gap")
 ax.set(xlabel="δ", ylabel="value", ylim=(-1.4, 0.55), title="Bounds from both sides")
-ax.legend(fontsize=8, loc="upper center")
+ax.legend(loc="upper center")
 plt.show()
 
 # %%
@@ -389,8 +395,8 @@ plt.show()
 # with value :math:`a_5=-\log16`. The primal is
 # :math:`\ell(\delta)=-2\delta+4\log\cosh(\delta/2) = -\log16 + 4\log(1+e^{-\delta})`: it falls forever towards
 # :math:`-\log16` and never gets there. The values are equal; the primal's is not attained. At :math:`b=2.5` no weights
-# reach the target, and the primal falls without bound. ``pre.solve`` raises an error in both cases, or says so in the
-# status with ``check=False``.
+# reach the target, and the primal falls without bound. ``pre.solve`` raises an error in both cases (lesson
+# :doc:`05_hull` reads them), or says so in the status with ``check=False``.
 
 for d in (2.0, 10.0, 20.0):
     above = loss(d, 2.0) + np.log(16.0)
@@ -414,9 +420,9 @@ for target, colour, text in (
     ax.plot(axis, [loss(d, target) for d in axis], color=colour, label=text)
 ax.axhline(-np.log(16.0), color=BLUE, linestyle=":", linewidth=1)
 ax.plot(delta_star, value_star, "o", color=ORANGE)
-ax.set(xlabel="δ", ylabel="ℓ(δ)", ylim=(-6.5, 5.5))
+ax.set(xlabel="δ", ylabel="ℓ(δ)", ylim=(-7.5, 5.5))
 ax.set_title("Inside, on the boundary, outside")
-ax.legend(fontsize=8, loc="lower left")
+ax.legend(loc="lower left")
 plt.show()
 
 # %%
@@ -433,9 +439,9 @@ plt.show()
 #    + \max_{\|r\|\le R}\langle r,\delta\rangle .
 #
 # The first maximum, over the simplex, is :math:`\log\sum_je^{a_j+\langle\delta,F_j\rangle}`: conjugate of the
-# conjugate. The second is :math:`R` times the largest value of a linear function on the unit ball, which is called the
-# dual norm, :math:`R\,\|\delta\|_*`. So the relaxed dual belongs to the penalised primal. For :math:`\delta=(3,-4)`
-# walk around each unit ball:
+# conjugate. The second is :math:`R` times the largest value of :math:`\langle r,\delta\rangle` on the unit ball. That
+# largest value is called the dual norm :math:`\|\delta\|_*`. So the relaxed dual belongs to the primal with the penalty
+# :math:`R\,\|\delta\|_*`. For :math:`\delta=(3,-4)` walk around each unit ball:
 
 at_04 = softmax(a + 0.4 * F)  # the first maximum, at delta = 0.4
 assert np.isclose(dual(at_04) + 0.4 * at_04 @ F, logsumexp(a + 0.4 * F))
@@ -461,7 +467,7 @@ for order, dual_order, by_hand in ((2, 2, 5.0), (np.inf, 1, 7.0), (1, np.inf, 4.
 # * :math:`\mu_j = e^{a_j+\langle\delta,F_j\rangle}/Z(\delta)` (zero derivative),
 # * :math:`\|r\|\le R` with :math:`r=b-F^\top\mu` (feasible),
 # * :math:`\langle r,\delta\rangle=R\,\|\delta\|_*` (complementary slackness: either the price is zero, or the residual
-#   uses the whole radius, in the direction of :math:`\delta`).
+#   uses the whole radius and reaches as far along :math:`\delta` as the ball allows).
 
 for radius, on_paper in ((0.5, np.log(5 / 3)), (1.5, 0.0)):
     relaxed = pre.solve(problem.with_radius(radius), "dual")

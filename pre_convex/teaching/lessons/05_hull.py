@@ -12,8 +12,8 @@ none. Afterwards you know
 
 Symbols: :math:`b` is the target, :math:`F_j` the feature rows of the q sample, :math:`a_j` the logarithms of their base
 weights, :math:`\mu` weights on the simplex, :math:`\delta` the ratio parameter, :math:`R` the radius, and :math:`v` a
-direction. The primal :math:`\ell` is [P] and the dual [D] of
-:doc:`/equations`; :doc:`lesson 04 <04_dual>` derives one from the other.
+direction. :math:`\|\cdot\|` is the norm of the radius and :math:`\|\cdot\|_*` its dual norm. The primal :math:`\ell`
+is [P] and the dual [D] of :doc:`/equations`; :doc:`lesson 04 <04_dual>` derives one from the other.
 """
 
 # %%
@@ -30,8 +30,8 @@ direction. The primal :math:`\ell` is [P] and the dual [D] of
 # the plane, what a rubber band around the points encloses. So :math:`b` can be reached if and only if it lies in the
 # hull. Nothing else matters: not the base weights (as long as none is zero), not how many rows there are.
 #
-# Six rows with two features are enough to see everything. Three targets: one inside the hull, one on its edge, one
-# outside.
+# Six rows with two features and equal base weights are enough to see everything. Three targets: one inside the hull,
+# one on its edge, one outside.
 
 import textwrap
 
@@ -97,14 +97,14 @@ plt.show()
 # nearer to :math:`b`. So no row is, which is the second.
 #
 # Each side is a linear program. The first looks for weights. The second looks for the direction and the level
-# :math:`t = \max_j\langle v, F_j\rangle` with the largest separation; without the bounds
+# :math:`h = \max_j\langle v, F_j\rangle` with the largest separation; without the bounds
 # :math:`-1 \le v_i \le 1` it could be made as large as we like by scaling :math:`v`.
 #
 # .. math::
 #
 #    \begin{aligned}
-#    \text{maximise}\quad & \langle v, b\rangle - t \\
-#    \text{subject to}\quad & \langle v, F_j\rangle \le t \ \text{ for all } j, \quad -1 \le v_i \le 1
+#    \text{maximise}\quad & \langle v, b\rangle - h \\
+#    \text{subject to}\quad & \langle v, F_j\rangle \le h \ \text{ for all } j, \quad -1 \le v_i \le 1
 #    \end{aligned}
 
 
@@ -153,16 +153,17 @@ assert np.allclose(find_weights(targets["edge"]), [0.0, 0.0, 0.5, 0.5, 0.0, 0.0]
 #
 #    \ell(\delta) = \log\sum_j \exp\bigl(a_j + \langle\delta, F_j - b\rangle\bigr).
 #
-# Go along :math:`\delta = t v` with :math:`v` of unit length. If :math:`v` separates with margin :math:`m > 0`, then
-# :math:`\langle v, F_j - b\rangle \le -m` for every row, every exponent falls at least at this speed, and
+# Go along :math:`\delta = t v` with :math:`t \ge 0` and :math:`v` of unit length. If :math:`v` separates with margin
+# :math:`m > 0`, then :math:`\langle v, F_j - b\rangle \le -m` for every row, every exponent falls at least at this
+# speed, and, since the base weights sum to one,
 #
 # .. math::
 #
 #    \ell(t v) \le -m\,t \;\longrightarrow\; -\infty .
 #
 # The primal is *unbounded*. If :math:`b` is on the edge, the rows of the edge keep their exponent and all others lose
-# theirs: :math:`\ell(tv)` falls forever, but only to the logarithm of the base weight of the edge. Here two of six rows
-# are on it, so the limit is :math:`\log(2/6) = -1.0986`. It is never reached: the infimum is finite and no
+# theirs: :math:`\ell(tv)` falls forever, but only to the logarithm of the base weight of the edge. Here two of six
+# equal rows are on it, so the limit is :math:`\log(2/6) = -1.0986`. It is never reached: the infimum is finite and no
 # :math:`\delta` attains it.
 
 v = np.array([1.0, 1.0]) / np.sqrt(2.0)
@@ -225,9 +226,11 @@ assert claims == {"primal": "unbounded", "dual": "infeasible"}
 #    \;\le\; \|b - F^\top\mu\| .
 #
 # Weights prove that the distance is not larger; a direction proves that it is not smaller. When the two meet, both are
-# optimal, and nobody has to be trusted. In the plane all directions can be tried.
+# optimal, and nobody has to be trusted. In the plane all directions can be tried. In the figure on the right a line
+# shows what each direction proves from below; each grey dot is what some weights prove from above (weights have no
+# angle, so the dots are spread out).
 
-angle = np.linspace(0.0, np.pi, 721)
+angle = np.linspace(0.0, 2.0 * np.pi, 721)
 directions = np.column_stack([np.cos(angle), np.sin(angle)])
 separations = directions @ outside.target - (directions @ F.T).max(axis=1)
 distances = np.linalg.norm(outside.target - averages, axis=1)
@@ -245,12 +248,12 @@ left.plot([1.0, 5.4], [5.0, 0.6], "--", color=ORANGE, linewidth=1)
 left.text(4.15, 3.5, "v", color=ORANGE, fontsize=12)
 left.set_title("nearest point and direction")
 right.plot(np.degrees(angle), separations, color=ORANGE, label="separation by a direction")
-spread = np.linspace(0.0, 180.0, 300)
+spread = np.linspace(0.0, 360.0, 300)
 right.plot(spread, distances[:300], ".", color=GREY, markersize=4, label="distance by some weights")
 right.axhline(hull.radius, color=BLUE, linewidth=1, linestyle="--", label="minimal radius")
-right.set(xlabel="angle of v in degrees", ylabel="length", ylim=(-4, 7), xticks=[0, 45, 90, 135, 180])
+right.set(xlabel="angle of v in degrees", ylabel="length", ylim=(-7, 7), xticks=[0, 45, 90, 180, 270, 360])
 right.set_title("below and above the minimal radius")
-right.legend(fontsize=8, loc="lower left")
+right.legend(fontsize=9, loc="lower left")
 plt.show()
 
 assert separations.max() <= hull.radius + 1e-12 <= distances.min() + 2e-12
@@ -293,8 +296,8 @@ assert np.isclose(caught.minimal_radius, 3.0 / np.sqrt(2.0))
 # * *the target lies 2.12132 outside the hull in norm 2*: this is [HULL], with its proof in ``error.direction``;
 # * *50% of the distance* for each feature: the distance is :math:`\langle v, b - F^\top\mu\rangle`, a sum over
 #   features, and these are its parts. A feature with most of the distance is the one to think about;
-# * *target 4.5 outside the q range [0, 4]*: already alone this feature cannot be matched. This is the common case, and
-#   the only one that a look at histograms shows. Exercise 2 has a target inside every range and outside the hull;
+# * *target 4.5 outside the q range [0, 4]*: already alone this feature cannot be matched. This is the only case that a
+#   look at histograms shows. Exercise 2 has a target inside every range and outside the hull;
 # * *remedies*: they follow at the end of this lesson.
 
 # %%
@@ -305,16 +308,21 @@ assert np.isclose(caught.minimal_radius, 3.0 / np.sqrt(2.0))
 # tolerances. It stops as soon as the primal is flat enough, and reports what it has.
 
 edge = pre.RatioProblem(target=targets["edge"], features_q=F)
-lengths = []
-for tol in (1e-3, 1e-5, 1e-7, 1e-9):
+half = np.array([0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
+lengths, off_edge = [], []
+for tol in (1e-3, 1e-5, 1e-7):
     program = pre.primal_program(edge)
     program.cvxpy.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
-    delta, _ = program.recover()
+    delta, mu = program.recover()
     lengths.append(np.linalg.norm(delta))
+    off_edge.append(mu[half == 0.0].sum())
     claim, value = program.cvxpy.status, program.cvxpy.value
-    print(f"tol {tol:.0e}: {claim}, value {value:.6f}, length of delta {lengths[-1]:.2f}")
+    print(f"tol {tol:.0e}: {claim}, value {value:.6f}")
+    print(f"           length of delta {lengths[-1]:.2f}, weight off the edge {off_edge[-1]:.0e}")
     assert claim == "optimal"
+    assert np.abs(mu - half).max() < 1e-3
 assert np.all(np.diff(lengths) > 1.0)  # every tightening sends delta further out
+assert np.all(np.diff(off_edge) < 0.0)  # and takes weight from the rows off the edge
 
 # %%
 # The value converges to :math:`\log(2/6)`, the status is always "optimal", and :math:`\delta` is whatever the tolerance
@@ -327,7 +335,7 @@ except pre.BoundaryError as error:
     print(textwrap.fill(str(error), 74))
     on_edge = error.solution
 print("weights", on_edge.mu.round(6))
-assert np.allclose(on_edge.mu, [0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
+assert np.allclose(on_edge.mu, half)
 assert np.isclose(on_edge.dual_value, np.log(2 / 6))
 
 # %%
@@ -412,6 +420,7 @@ for ax, window in zip(axes, ((-3.3, 3.3, -0.5, 9.5), (0.9, 2.1, 0.8, 4.2)), stri
     ax.plot(*(found.weights @ parabola[found.index]), "s", color=PINK, markersize=6, label="nearest")
     ax.set(xlim=window[:2], ylim=window[2:], xlabel="x", ylabel="x squared")
 axes[0].legend(loc="center")
+axes[0].set_title("rows on a parabola, and their hull")
 axes[1].set_title("the same, enlarged")
 plt.show()
 
