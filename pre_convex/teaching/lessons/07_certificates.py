@@ -394,10 +394,10 @@ assert rounded[6] < 1e-11
 # Solution 3
 # ^^^^^^^^^^
 #
-# Move along :math:`(1, 1, -1)/\sqrt3`: the logits change by :math:`100/\sqrt3` times the noise only. The certificate is right. It speaks of
-# the *value*, and through KL of the weights and of the ratio at the rows: these are nearly the same. It does not say
-# that :math:`\delta` is the only one with this value. Where features are nearly collinear, very different coefficients
-# describe the same ratio, and standard errors, not gaps, show it.
+# Move along :math:`(1, 1, -1)/\sqrt3`: the logits change by :math:`100/\sqrt3` times the noise only. The certificate is
+# right. It speaks of the *value*, and through KL of the weights and of the ratio at the rows: these are nearly the
+# same. It does not say that :math:`\delta` is the only one with this value. Where features are nearly collinear, very
+# different coefficients describe the same ratio, and standard errors, not gaps, show it.
 
 noise = 1e-4 * np.random.default_rng(1).normal(size=500)
 wide_q = np.column_stack([x_q, x_q.sum(axis=1) + noise])
