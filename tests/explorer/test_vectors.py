@@ -118,3 +118,53 @@ def test_gradient_descent_never_rises(answers):
     for found in answers.values():
         values = np.array(found["slow"])
         assert np.all(np.diff(values) <= 1e-12 * (1 + np.abs(values[1:])))
+
+
+LOG = np.log
+SIDE = [[1, 0], [1, 1]]
+CORNER = [[0, 0], *SIDE, [1, 0.2]]
+# features, target, radius, norm; then status, weights or None, dual value or None, all found by hand
+TOUCHING = {
+    "the ball ends where two points are": (
+        [[0], [1], [1]], [1.5], 0.5, "2", "boundary", [0, 0.5, 0.5], LOG(2 / 3)),
+    "all points in one place, as far as the radius": ([[1], [1]], [1.5], 0.5, "2", "optimal", [0.5, 0.5], 0),
+    "in the plane too": ([[0.6, 0.8]] * 3, [0, 0], 1, "2", "optimal", [1 / 3] * 3, 0),
+    "a side of the ball on three points": (
+        CORNER, [2, 0.5], 1, "inf", "boundary", [0, 1 / 3, 1 / 3, 1 / 3], LOG(3 / 4)),
+    "a circle on a face": (SIDE + [[0, 0]], [2, 0.8], 1, "2", "boundary", [0.2, 0.8, 0], None),
+    "a circle on all points": (SIDE, [2, 0.8], 1, "2", "boundary", [0.2, 0.8], None),
+    "a circle on all points, at their mean": (SIDE, [2, 0.5], 1, "2", "optimal", [0.5, 0.5], 0),
+    "a side of the ball on all points": (SIDE, [2, 1.8], 1, "inf", "optimal", [0.2, 0.8], None),
+    "a corner of the ball on a face": (SIDE + [[0, 0]], [2, 0.8], 1, "1", "boundary", [0.2, 0.8, 0], None),
+    "the target in the one place but for round-off": (
+        [[0.43, 0.1849]] * 4, [0.43 - 2**-54, 0.1849 + 2**-55], 0, "2", "optimal", [0.25] * 4, 0),
+    "so on the line": ([[2]] * 7, [2 - 2**-52], 0, "2", "optimal", [1 / 7] * 7, 0),
+    "a target on a doubled corner": (
+        [[0, 0], [0, 0], [1, 0], [0, 1]], [0, 0], 0, "2", "boundary", [0.5, 0.5, 0, 0], LOG(1 / 2)),
+}  # fmt: skip
+
+
+# weights may miss the constraint by 1e-12; a circle leaves its tangent by the square, so along it that is 1.4e-6, and D
+# changes by log 4 times as much
+def test_a_ball_that_just_touches_the_hull_and_points_in_one_place(browser, address):
+    page = browser.new_page()
+    page.goto(address)
+    problems = [[F, b, R, norm] for F, b, R, norm, *_ in TOUCHING.values()]
+    script = """problems => problems.map(([F, b, R, norm]) => ["newton", "gradient"].map(method => {
+        const {status, mu, dual, delta, path} = solver.solve(tilt.problem(F, b, F.map(() => 0), R, norm), method);
+        return {status, mu, dual, delta, proofs: path.map(x => [x.value, x.proof.gap, x.proof.mu])}; }))"""
+    found = page.evaluate(script, problems)
+    page.close()
+    for (name, case), runs in zip(TOUCHING.items(), found, strict=True):
+        F, b, R, norm, status, mu, dual = case
+        expected = -sum(w * LOG(w * len(mu)) for w in mu if w) if dual is None else dual
+        for run in runs:
+            assert run["status"] == status, name
+            np.testing.assert_allclose(run["mu"], mu, atol=1e-7, err_msg=name)
+            assert run["dual"] == pytest.approx(expected, abs=1e-7), name
+            assert np.all(np.isfinite(run["delta"])), name
+            for value, gap, weights in run["proofs"]:  # proofs of weights that are feasible, and of nothing else
+                assert value - gap <= expected + (2e-6 if name.startswith("a circle") else 1e-9), name
+                assert sum(weights) == pytest.approx(1, abs=1e-12), name
+                order = {"2": 2, "inf": np.inf, "1": 1}[norm]
+                assert np.linalg.norm(np.array(b) - np.array(weights) @ np.array(F), order) <= R + 1e-12, name

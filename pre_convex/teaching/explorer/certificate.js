@@ -36,6 +36,8 @@ const certificate = (() => {
     const spread = now.H.map((row, i) => Math.sqrt(Math.max(row[i], 0)));
     const allowed = u.map((x, i) => 1e-13 * (Math.abs(x) + Math.abs(now.mean[i]) + Math.abs(p.b[i]) + spread[i]));
     const c = now.mu.map(() => 0);
+    // where points are all in one place no correction is possible, and none needed for what is only round-off
+    if (u.every((x, i) => Math.abs(x) <= 0.01 * allowed[i])) return { c, left: u.map(Math.abs) };
     let left = u;
     for (let round = 0; round < 3; round++) {
       const d = solve(now.H, left);
@@ -43,7 +45,8 @@ const certificate = (() => {
       const shift = dot(now.mu, more);
       more.forEach((x, j) => (c[j] += x - shift));
       left = u.map((x, i) => x - now.mu.reduce((s, w, j) => s + w * c[j] * (p.G[j][i] - now.mean[i]), 0));
-      if (left.every((x, i) => Math.abs(x) <= allowed[i])) return { c, left: left.map(Math.abs) };
+      const moved = left.every((x, i) => Math.abs(x) <= allowed[i]);
+      if (moved && Math.abs(dot(now.mu, c)) <= 1e-13) return { c, left: left.map(Math.abs) };
     }
     return null;
   }

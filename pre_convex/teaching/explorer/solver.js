@@ -6,7 +6,8 @@ const solver = (() => {
   // the log-weights change by no more than this in one step
   const LONGEST = 8;
   const TOLERANCE = 1e-8;
-  const RUNAWAY = 14;
+  // enough to see that it never ends
+  const RUNAWAY = { newton: 14, gradient: 40 };
 
   // the Newton step at δ; where weights have collapsed and no curvature is left, a share of the points' own is added
   function newtonStep(p, now, damping) {
@@ -69,7 +70,7 @@ const solver = (() => {
       const column = p.G.map((g) => g[i]);
       return Math.max(...column) - Math.min(...column);
     });
-    const t = 4 / Math.max(dot(ranges, ranges), 1e-12);
+    const t = 4 / (dot(ranges, ranges) || 1);
     const zero = p.b.map(() => 0);
     let now = tilt.at(p, zero);
     const path = [{ ...now, t }];
@@ -87,82 +88,109 @@ const solver = (() => {
   // the same problem without the directions in which no point differs, and the way back
   function reduced(p) {
     const k = p.b.length;
-    if (k === 1 || p.R > 0) return { inner: p, back: (delta) => delta };
+    const same = { inner: p, back: (delta) => delta };
+    if (p.R > 0) return same;
+    // points in one place, which is b's but for round-off: there is nothing to move
+    if (geometry.extent(p.F) === 0) return { ...same, inner: { ...p, G: p.G.map((g) => g.map(() => 0)) } };
+    if (k === 1) return same;
     const n = p.G.length;
     const mean = p.b.map((_, i) => p.G.reduce((s, g) => s + g[i] / n, 0));
     const C = p.b.map((_, r) =>
       p.b.map((_, s) => p.G.reduce((t, g) => t + ((g[r] - mean[r]) * (g[s] - mean[s])) / n, 0)),
     );
     const { values, vectors } = linear.eigen(C);
-    if (values[1] > 1e-20 * (values[0] + geometry.extent(p.G) ** 2) && values[0] > 0)
-      return { inner: p, back: (delta) => delta };
+    if (values[1] > 1e-20 * (values[0] + geometry.extent(p.G) ** 2)) return same;
     const u = vectors[0];
     const inner = { ...p, G: p.G.map((g) => [dot(g, u)]), b: [0] };
     return { inner, back: (delta) => scale(u, delta[0]) };
   }
 
-  // weights on the face of the hull that holds b, where [P] has no minimum but [D] a maximum
-  function onFace(p, hull) {
-    let rows = p.G.map((_, j) => j);
-    let face = { ...p, R: 0 };
-    let where = hull;
-    const b = p.b.map(() => 0);
-    for (let depth = 0; where.position === "boundary" && depth < 3; depth++) {
-      const heights = rows.map((j) => dot(p.G[j], where.direction));
-      const top = Math.max(...heights);
-      const low = Math.min(...heights);
-      rows = rows.filter((_, i) => top - heights[i] <= 1e-9 * (top - low));
-      const F = rows.map((j) => p.G[j]);
-      face = tilt.problem(
-        F,
-        b,
-        rows.map((j) => p.a[j]),
-      );
-      where = geometry.distance(F, b, p.norm);
-    }
-    const { inner } = reduced(face);
-    const best = newton(inner, 80).at(-1);
-    const mu = p.a.map(() => 0);
-    rows.forEach((j, i) => (mu[j] = best.mu[i]));
-    return mu;
+  // b is on the boundary of the hull, or the ball touches it: not a hair of room is left
+  function touches(p, hull) {
+    if (p.R === 0) return hull.position === "boundary";
+    return hull.lower <= p.R * (1 + 1e-9) && hull.radius >= p.R * (1 - 1e-9);
   }
 
-  function statusOf(p, hull) {
-    if (hull.lower > p.R * (1 + 1e-9)) return "infeasible";
-    if (p.R === 0 && hull.position === "boundary") return "boundary";
-    if (p.R > 0 && hull.radius >= p.R * (1 - 1e-9)) return "boundary";
-    return "solvable";
+  // Where the hull is touched all feasible weights are on the points that are highest along v. {mu, attained}: the
+  // maximum of [D] on them, and whether a δ reaches it; where other points lie lower, δ runs away from them for ever.
+  function onFace(p, hull) {
+    const v = hull.direction;
+    const heights = p.G.map((g) => dot(g, v));
+    const top = Math.max(...heights);
+    const slack = 1e-9 * (top - Math.min(...heights)) + 1e-14 * Math.abs(top);
+    const rows = p.G.map((_, j) => j).filter((j) => top - heights[j] <= slack);
+    const all = rows.length === p.G.length;
+    const face = v.length === 1 ? null : solve(onLine(p, rows, v));
+    const few = face ? face.mu : tilt.normalise(rows.map((j) => p.a[j])).map(Math.exp);
+    // along the touching point of a circle δ has to turn, and would be straight only at infinity
+    const straight = !face || p.norm !== "2" || Math.abs(face.delta[0]) <= 1e-9;
+    const attained = all && straight && (!face || face.status !== "boundary");
+    return {
+      mu: spreadOf(
+        p,
+        rows.map((j, i) => [j, few[i]]),
+      ),
+      attained,
+    };
+  }
+
+  // the face across v as a problem of its own on a line, whose ball is the part of the line within the ball
+  function onLine(p, rows, v) {
+    const along = scale([-v[1], v[0]], 1 / Math.hypot(...v));
+    const from = p.G[rows[0]];
+    let [low, high] = [-Infinity, Infinity];
+    if (p.R === 0 || p.norm === "2") low = high = -dot(from, along);
+    else {
+      for (const c of norms.corners[norms.dualOf[p.norm]]) {
+        const slope = dot(c, along);
+        const end = -(p.R + dot(c, from)) / slope;
+        if (slope > 1e-9) low = Math.max(low, end);
+        if (slope < -1e-9) high = Math.min(high, end);
+      }
+    }
+    const F = rows.map((j) => [dot(add(p.G[j], from, -1), along)]);
+    const places = F.map((f) => f[0]);
+    // the ball does meet the points' hull; round-off must not part them
+    const [first, last] = [Math.min(...places), Math.max(...places)];
+    [low, high] = [low, high].map((s) => Math.max(first, Math.min(last, s)));
+    const half = (high - low) / 2;
+    const a = rows.map((j) => p.a[j]);
+    return tilt.problem(F, [(low + high) / 2], a, half > 1e-9 * p.R ? half : 0);
+  }
+
+  function spreadOf(p, weights) {
+    const mu = p.a.map(() => 0);
+    for (const [j, w] of weights) mu[j] += w;
+    return mu;
   }
 
   // {status, hull, path, delta, mu, value, dual, gap}: every point of the path carries its own certificate
   function solve(p, method = "newton", most = null) {
     const hull = geometry.distance(p.F, p.b, p.norm);
-    const where = statusOf(p, hull);
-    const limit = most ?? (where === "infeasible" ? RUNAWAY : method === "newton" ? 100 : 150);
-    const { inner, back } = where === "infeasible" ? { inner: p, back: null } : reduced(p);
+    const infeasible = hull.lower > p.R * (1 + 1e-9);
+    // the dual's answer is known there before the primal has come anywhere near it
+    const face = touches(p, hull) ? onFace(p, hull) : null;
+    const known = face && face.mu;
+    const limit = most ?? (infeasible ? RUNAWAY[method] : method === "newton" ? 100 : 150);
+    const { inner, back } = infeasible ? { inner: p, back: null } : reduced(p);
     const run = (method === "newton" ? newton : gradient)(inner, limit);
-    // on the boundary the dual's answer is known before the primal has come anywhere near it
-    const known = where !== "boundary" ? null : p.R > 0 ? spreadOf(p, hull) : onFace(p, hull);
     const path = run.map((point) => {
       const now = inner === p ? point : { ...tilt.at(p, back(point.delta)), t: point.t };
-      return { ...now, proof: where === "infeasible" ? none() : certificate.certify(p, now, hull, false, known) };
+      return { ...now, proof: infeasible ? none() : certificate.certify(p, now, hull, false, known) };
     });
     const last = path.at(-1);
-    const mu = known ?? last.mu;
-    const dual = known ? tilt.dualValue(p, known) : last.proof.dual;
-    const gap = known ? last.value - dual : last.proof.gap;
-    const proven = gap <= TOLERANCE * (1 + Math.abs(last.value));
-    const status = where !== "solvable" ? where : proven ? "optimal" : "inaccurate";
-    return { status, hull, path, known, delta: last.delta, mu, value: last.value, dual, gap };
+    const found = { hull, path, known, delta: last.delta, value: last.value };
+    if (infeasible) return { ...found, status: "infeasible", mu: last.mu, dual: -Infinity, gap: Infinity };
+    if (face && !face.attained) {
+      const dual = tilt.dualValue(p, known);
+      return { ...found, status: "boundary", mu: known, dual, gap: last.value - dual };
+    }
+    const { dual, gap } = last.proof;
+    return { ...found, status: proven(gap, last.value) ? "optimal" : "inaccurate", mu: last.mu, dual, gap };
   }
 
+  const proven = (gap, value) => gap <= TOLERANCE * (1 + Math.abs(value));
   const none = () => ({ gap: Infinity, dual: -Infinity, mu: null, by: "none" });
 
-  function spreadOf(p, hull) {
-    const mu = p.a.map(() => 0);
-    for (const [j, w] of hull.weights) mu[j] += w;
-    return mu;
-  }
-
-  return { solve, TOLERANCE };
+  return { solve, proven, TOLERANCE };
 })();

@@ -25,7 +25,7 @@ const words = (() => {
         : `${step}: ℓ = ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}; ${where}, and δ will never arrive.`;
     }
     const gap = numbers.gap(now.proof.gap);
-    if (!last && now.proof.gap <= solver.TOLERANCE)
+    if (!last && solver.proven(now.proof.gap, now.value))
       return `${step}: proven already, ℓ = ${num(now.value, 4)}, gap ${gap}.`;
     if (!last && now.proof.gap <= 1e-3) return `${step}: the optimum is at most ${gap} below ${num(now.value, 4)}.`;
     if (!last) return `${step}: the optimum is between ${num(now.proof.dual)} and ${num(now.value)}, gap ${gap}.`;
