@@ -1,15 +1,9 @@
-"""The explorer's page in a browser, one for each module."""
+"""The explorer's page in a browser."""
 
 import pytest
-from browser import Watch, open_browser
+from browser import Watch
 
 from pre_convex.teaching.explorer import page as explorer_page
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with open_browser() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

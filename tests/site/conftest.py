@@ -1,4 +1,4 @@
-"""The site is built once for all workers, and one browser opens its pages."""
+"""The site is built once for all workers."""
 
 import fcntl
 import os
@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from browser import open_browser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -55,10 +54,3 @@ def site(built):
     folder, code, _ = built
     assert code == 0, "the site does not build; test_the_site_builds_without_warnings shows why"
     return folder / "html"
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Headless Chromium."""
-    with open_browser() as browser:
-        yield browser
