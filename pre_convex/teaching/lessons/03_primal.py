@@ -410,7 +410,9 @@ for name, expression, convex, concave in (
 
 sparse = cp.Problem(cp.Minimize(linear + log_z + R * cp.norm1(delta)))
 dims = sparse.get_problem_data(cp.CLARABEL)[0]["dims"]
-print(f"exponential cones {dims.exp}, second-order {len(dims.soc)}, inequalities {dims.nonneg}")
+print(f"exponential cones  {dims.exp}")
+print(f"second-order cones {len(dims.soc)}")
+print(f"inequalities       {dims.nonneg}")
 assert (dims.exp, list(dims.soc), dims.nonneg) == (n, [], 1 + 2 * k)
 sparse.solve(**clarabel)
 package = pre.solve(problem.with_radius(0.1, norm=np.inf))

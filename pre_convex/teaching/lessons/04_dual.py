@@ -393,10 +393,15 @@ plt.show()
 #
 # At :math:`b=2` the second condition fails. Only :math:`\mu=(0,0,0,0,1)` reaches the target: the dual has a solution,
 # with value :math:`a_5=-\log16`. The primal is
-# :math:`\ell(\delta)=-2\delta+4\log\cosh(\delta/2) = -\log16 + 4\log(1+e^{-\delta})`: it falls forever towards
-# :math:`-\log16` and never gets there. The values are equal; the primal's is not attained. At :math:`b=2.5` no weights
-# reach the target, and the primal falls without bound. ``pre.solve`` raises an error in both cases (lesson
-# :doc:`05_hull` reads them), or says so in the status with ``check=False``.
+#
+# .. math::
+#
+#    \ell(\delta) &= -2\delta+4\log\cosh(\delta/2) \\
+#    &= -\log16 + 4\log(1+e^{-\delta}) .
+#
+# It falls forever towards :math:`-\log16` and never gets there. The values are equal; the primal's is not attained. At
+# :math:`b=2.5` no weights reach the target, and the primal falls without bound. ``pre.solve`` raises an error in both
+# cases (lesson :doc:`05_hull` reads them), or says so in the status with ``check=False``.
 
 for d in (2.0, 10.0, 20.0):
     above = loss(d, 2.0) + np.log(16.0)

@@ -54,7 +54,7 @@ colours = {"inside": GREEN, "edge": BLUE, "outside": ORANGE}
 markers = {"inside": "o", "edge": "s", "outside": "D"}
 
 rng = np.random.default_rng(5)
-weights = rng.dirichlet(np.full(6, 0.5), size=1500)  # six weights that sum to one, each time
+weights = rng.dirichlet(np.full(6, 0.5), size=1500)  # rows that sum to one
 averages = weights @ F
 assert averages.sum(axis=1).max() <= F.sum(axis=1).max() == 6.0
 corners = F[ConvexHull(F).vertices]
@@ -251,9 +251,9 @@ right.plot(np.degrees(angle), separations, color=ORANGE, label="separation by a 
 spread = np.linspace(0.0, 360.0, 300)
 right.plot(spread, distances[:300], ".", color=GREY, markersize=4, label="distance by some weights")
 right.axhline(hull.radius, color=BLUE, linewidth=1, linestyle="--", label="minimal radius")
-right.set(xlabel="angle of v in degrees", ylabel="length", ylim=(-7, 7), xticks=[0, 45, 90, 180, 270, 360])
+right.set(xlabel="angle of v in degrees", ylabel="length", ylim=(-7, 12), xticks=[0, 45, 90, 180, 270, 360])
 right.set_title("below and above the minimal radius")
-right.legend(fontsize=9, loc="lower left")
+right.legend(loc="upper center")
 plt.show()
 
 assert separations.max() <= hull.radius + 1e-12 <= distances.min() + 2e-12
@@ -287,7 +287,8 @@ except pre.InfeasibleError as error:
     caught = error
 print(textwrap.fill(str(caught), 74))
 
-assert (caught.direction @ F.T).max() < caught.direction @ outside.target  # the proof is in the error
+v = caught.direction  # the proof is in the error
+assert (F @ v).max() < outside.target @ v
 assert np.isclose(caught.minimal_radius, 3.0 / np.sqrt(2.0))
 
 # %%
@@ -312,13 +313,14 @@ half = np.array([0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
 lengths, off_edge = [], []
 for tol in (1e-3, 1e-5, 1e-7):
     program = pre.primal_program(edge)
-    program.cvxpy.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
+    tols = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol}
+    program.cvxpy.solve(solver=cp.CLARABEL, **tols)
     delta, mu = program.recover()
     lengths.append(np.linalg.norm(delta))
     off_edge.append(mu[half == 0.0].sum())
     claim, value = program.cvxpy.status, program.cvxpy.value
     print(f"tol {tol:.0e}: {claim}, value {value:.6f}")
-    print(f"           length of delta {lengths[-1]:.2f}, weight off the edge {off_edge[-1]:.0e}")
+    print(f"  length of delta {lengths[-1]:.2f}, weight off the edge {off_edge[-1]:.0e}")
     assert claim == "optimal"
     assert np.abs(mu - half).max() < 1e-3
 assert np.all(np.diff(lengths) > 1.0)  # every tightening sends delta further out
@@ -380,8 +382,9 @@ assert pre.solve(more).status.ok
 # all three norms. Weights and direction agree, so the distance is 1 in each of them.
 
 for norm in (1, 2, np.inf):
-    found = pre.minimal_radius(pre.RatioProblem(target=[5.0, 1.0], features_q=F, norm=norm))
-    print(f"norm {norm:<4g} distance {found.radius:.4f}, direction {found.direction.round(4)}")
+    right_of_it = pre.RatioProblem(target=[5.0, 1.0], features_q=F, norm=norm)
+    found = pre.minimal_radius(right_of_it)
+    print(f"norm {norm:<4g} distance {found.radius:.4f}, v {found.direction.round(4)}")
     assert np.isclose(found.radius, 1.0)
     assert np.isclose(found.lower, 1.0)
 

@@ -70,7 +70,8 @@ for (norm, star), (top, bottom) in zip(dual_order.items(), axes.T, strict=True):
     arrow = {"arrowstyle": "->", "color": ORANGE, "linewidth": 2}
     top.annotate("", 0.75 * delta, (0, 0), arrowprops=arrow)
     top.text(1.5, 0.8, r"$\delta$", color=ORANGE, fontsize=13)
-    line = best + np.outer([-1.2, 1.2], [-1.0, 2.0] / np.sqrt(5.0))  # as far along delta as the best
+    across = np.array([-1.0, 2.0]) / np.sqrt(5.0)
+    line = best + np.outer([-1.2, 1.2], across)  # as far along delta as the best
     top.plot(*line.T, "--", color=ORANGE, linewidth=1)
     top.plot(*best, "o", color=GREEN, markersize=8)
     top.set_title(f"norm {norm:g}: residuals $\\|r\\| \\leq 1$")
@@ -195,7 +196,7 @@ for ax, (norm, path) in zip(axes, paths.items(), strict=True):
     ax.axhline(0.0, color=LIGHT, zorder=0)
     ax.set(xlabel=r"$R / R_{\max}$", title=f"norm {norm:g} {effects[norm]}")
 axes[0].set_ylabel(r"coefficients $\delta_i$")
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=9)
 plt.show()
 
 # %%
@@ -206,7 +207,7 @@ plt.show()
 # first residuals: a feature that has come in changes the residuals of all that are correlated with it. Look at ``x1``:
 # its moment is hardly missed at first, and yet it comes in before ``x3``, which is missed more.
 
-first = np.argmax(np.abs(paths[np.inf]) > 1e-8, axis=0)  # along the path, for each feature
+first = np.argmax(np.abs(paths[np.inf]) > 1e-8, axis=0)  # place on the path
 entered = dict(enumerate(tops[np.inf] * shares[first]))
 order = sorted(entered, key=entered.get, reverse=True)
 print("R_max in norm inf:", tops[np.inf].round(4))
