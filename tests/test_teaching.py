@@ -66,6 +66,16 @@ def test_a_lesson_states_what_its_code_checks(lesson):
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=by_stem)
+def test_figures_ask_for_the_layout_that_they_need(lesson):
+    """The site has a style for figures; a script and a notebook do not, and labels would lie on each other."""
+    calls = [node for node in ast.walk(ast.parse(lesson.source)) if isinstance(node, ast.Call)]
+    figures = [call for call in calls if ast.unparse(call.func) in ("plt.subplots", "plt.figure")]
+    assert figures
+    for call in figures:
+        assert {"layout", None} & {word.arg for word in call.keywords}, ast.unparse(call)
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=by_stem)
 def test_notebooks_are_valid_and_nothing_of_the_markup_is_left(lesson):
     nbformat = pytest.importorskip("nbformat")
     book = nbformat.reads(to_notebook(lesson), as_version=4)
@@ -78,6 +88,7 @@ def test_notebooks_are_valid_and_nothing_of_the_markup_is_left(lesson):
             assert not re.search(r"^\s*\.\. |:\w+:`|``|`_|^[=^-]{3,}$|^::|\\ ", prose, re.M), prose
             assert prose.count("$") == 0, prose
             assert prose.count("`") == 0, prose
+            assert not re.search(r"^(?![-+*>#\d]|  )\S.*\n(?:[-+*>#]|1\.) ", prose, re.M), f"a list by accident: {prose}"
 
 
 @pytest.mark.parametrize("lesson", NUMBERED, ids=by_stem)
@@ -110,6 +121,7 @@ def test_solutions_can_be_left_out(lesson, make):
         (".. code-block:: python\n\n   a = 1\n\n   b = 2", "```python\na = 1\n\nb = 2\n```"),
         ("``a * b`` and `text <https://example.org/x>`_.", "`a * b` and [text](https://example.org/x)."),
         (":doc:`the dual <04_dual>` and :doc:`/equations`", "*the dual* and *equations*"),
+        ("lesson :doc:`04_dual`", "lesson *04 The Lagrangian dual, step by step*"),  # teach asks for the number
         ("a long\n:math:`x\n+ y` one", "a long\n$x\n+ y$ one"),
     ],
 )

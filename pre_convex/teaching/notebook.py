@@ -200,5 +200,8 @@ def _inline(found: re.Match[str]) -> str:
         return f"[{part['link']}]({part['url']})"
     if part["text"]:
         return f"*{part['text']}*"
-    titles = {lesson.stem: lesson.title for lesson in lessons()}
+    titles = {
+        lesson.stem: f"{lesson.name:0>2} {lesson.title}" if lesson.name.isdigit() else lesson.title
+        for lesson in lessons()
+    }
     return f"*{titles.get(part['stem'], part['stem'].rsplit('/', 1)[-1])}*"

@@ -69,7 +69,7 @@ def draw_hull(ax):
     ax.set(xlabel="feature x0", ylabel="feature x1", xlim=(-0.6, 5.6), ylim=(-0.6, 5.2), aspect="equal")
 
 
-fig, ax = plt.subplots(figsize=(6.4, 4.2))
+fig, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 ax.plot(*averages.T, ".", color=GREY, markersize=2, alpha=0.5, label="averages")
 draw_hull(ax)
 ax.set_title("1,500 weighted averages of six rows")
@@ -170,7 +170,7 @@ v = np.array([1.0, 1.0]) / np.sqrt(2.0)
 t = np.linspace(0.0, 6.0, 200)
 margin = 3.0 / np.sqrt(2.0)
 
-fig, ax = plt.subplots()
+fig, ax = plt.subplots(layout="constrained")
 along = {}
 for name, b in targets.items():
     problem = pre.RatioProblem(target=b, features_q=F)
@@ -240,7 +240,7 @@ print(f"{hull.position.value}: distance {hull.radius:.6f}, proven from below {hu
 print(f"direction {hull.direction.round(4)}")
 print(f"nearest point: weights {hull.weights.round(2)} on the rows {hull.index}")
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), width_ratios=[1, 1.15])
+fig, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), width_ratios=[1, 1.15], layout="constrained")
 draw_hull(left)
 nearest = hull.weights @ F[hull.index]
 left.annotate("", outside.target, nearest, arrowprops={"arrowstyle": "->", "color": ORANGE, "linewidth": 2})
@@ -415,7 +415,7 @@ assert np.isclose(found.radius, 0.24 / np.sqrt(10.0))
 assert pre.solve(pre.RatioProblem.from_samples(x_p, x_q, features="linear")).status.ok
 
 parabola = np.column_stack([x_q[:, 0], x_q[:, 0] ** 2])
-fig, axes = plt.subplots(1, 2, figsize=(8.0, 3.4))
+fig, axes = plt.subplots(1, 2, figsize=(8.0, 3.4), layout="constrained")
 for ax, window in zip(axes, ((-3.3, 3.3, -0.5, 9.5), (0.9, 2.1, 0.8, 4.2)), strict=True):
     ax.fill(*parabola[ConvexHull(parabola).vertices].T, facecolor=SKY, alpha=0.25, edgecolor=GREY)
     ax.plot(*parabola.T, "o", color="black", markersize=5)

@@ -59,7 +59,7 @@ dual_ball_names = {
 }
 by_hand = {2: np.sqrt(5.0), np.inf: 3.0, 1: 2.0}  # the dual norms of (2, 1)
 
-fig, axes = plt.subplots(2, 3, figsize=(8.2, 5.4))
+fig, axes = plt.subplots(2, 3, figsize=(8.2, 5.4), layout="constrained")
 for (norm, star), (top, bottom) in zip(dual_order.items(), axes.T, strict=True):
     ball = circle / np.linalg.norm(circle, norm, axis=1)[:, None]  # points with norm one
     dual_ball = circle / np.linalg.norm(circle, star, axis=1)[:, None]
@@ -188,7 +188,7 @@ for norm in dual_order:
 colours = [BLUE, ORANGE, GREEN, GREY, GREY, GREY]
 styles = ["-", "-", "-", "-", "--", ":"]
 effects = {2: "shrinks", np.inf: "selects", 1: "caps"}
-fig, axes = plt.subplots(1, 3, figsize=(8.6, 3.6), sharey=True)
+fig, axes = plt.subplots(1, 3, figsize=(8.6, 3.6), sharey=True, layout="constrained")
 for ax, (norm, path) in zip(axes, paths.items(), strict=True):
     for i in range(k):
         ax.plot(shares, path[:, i], styles[i], color=colours[i], label=f"x{i}, true {truth[i]:g}")
@@ -273,7 +273,7 @@ assert choice.best <= cv.radius_ <= tops[np.inf]
 assert np.all(auto.delta_[3:] == 0.0)
 assert np.all(cv.delta_[3:] == 0.0)
 
-fig, ax = plt.subplots()
+fig, ax = plt.subplots(layout="constrained")
 bars = {"color": BLUE, "ecolor": SKY, "marker": ".", "label": "held-out score"}
 ax.errorbar(choice.radii, choice.mean, choice.std_error, **bars)
 for value, name, colour, style in (
@@ -413,7 +413,7 @@ top = np.abs(three.gradient(np.zeros(3))).max()
 shares = np.linspace(1.0, 0.0, 41)
 path = np.array([s.delta for s in pre.radius_path(three, top * shares)])
 
-fig, ax = plt.subplots(figsize=(6.0, 3.4))
+fig, ax = plt.subplots(figsize=(6.0, 3.4), layout="constrained")
 for i, (colour, style) in enumerate(((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."))):
     ax.plot(shares, path[:, i], style, color=colour, linewidth=2, label=f"x{i}")
 ax.set(xlabel=r"$R / R_{\max}$", ylabel=r"coefficients $\delta_i$")

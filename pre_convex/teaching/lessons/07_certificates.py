@@ -159,7 +159,7 @@ upper, lower, gap = np.array(trace).T
 for step, (u, low, kl) in enumerate(trace):
     print(f"step {step}: {low:+.7f} <= optimum <= {u:+.7f}  difference {u - low:+.0e}, KL {kl:.0e}")
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.5))
+fig, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.5), layout="constrained")
 left.plot(upper, "o-", color=ORANGE, label=r"upper: $\ell(\delta)$")
 left.plot(lower, "s-", color=BLUE, label=r"lower: $D(\mu')$")
 left.fill_between(range(6), lower, upper, color=GREY, alpha=0.2, label="the optimum is here")
@@ -328,7 +328,7 @@ gaps = [pre.certify(fit.problem_, fit.delta_ + [t * errors[0], 0.0]).gap for t i
 one = pre.certify(fit.problem_, fit.delta_ + [errors[0], 0.0]).gap
 print(f"one standard error away the gap is {one:.1e}, of the order of 1/n = {1 / 500:.1e}")
 
-fig, ax = plt.subplots()
+fig, ax = plt.subplots(layout="constrained")
 ax.loglog(gaps, moves, "o-", color=BLUE, label="moved from the optimum")
 ax.loglog(gaps, np.sqrt(np.array(gaps) / one), "--", color=GREY, label="square root of the gap")
 ax.axhline(1.0, color=ORANGE, label="one standard error, n = 500")

@@ -151,7 +151,7 @@ for limit in range(1, 61):
         break
 print("Newton steps:", len(newton_excess) - 1, " interior-point iterations:", limit)
 
-fig, ax = plt.subplots()
+fig, ax = plt.subplots(layout="constrained")
 floor = 1e-16
 ax.semilogy(np.maximum(newton_excess, floor), "o-", color=BLUE, label="Newton")
 heights = np.maximum(list(interior.values()), floor)
@@ -373,7 +373,7 @@ assert np.allclose(delta, truth, atol=1e-5)
 assert work["kept curvature"] < work["few rows first"] < work["all rows from zero"]
 assert work["kept curvature"] < 0.5 * work["all rows from zero"]
 
-fig, ax = plt.subplots(figsize=(6.4, 2.4))
+fig, ax = plt.subplots(figsize=(6.4, 2.4), layout="constrained")
 names = list(work)[::-1]
 ax.barh(names, [work[name] / 1e6 for name in names], color=[GREEN, AMBER, BLUE])
 ax.set(xlabel="million operations, counted", title=f"The same answer, {n:,} rows")
@@ -402,7 +402,7 @@ assert limited.status == "optimal"
 _, capped = program.recover()
 print(f"largest weight: free {60 * free.max():.2f}/n, limited {60 * capped.max():.2f}/n")
 
-fig, ax = plt.subplots()
+fig, ax = plt.subplots(layout="constrained")
 order = np.argsort(-free)
 ax.plot(60 * free[order], "o", color=BLUE, markersize=4, label="free")
 ax.plot(60 * capped[order], "s", color=ORANGE, markersize=4, label="at most 3/n each")

@@ -496,7 +496,7 @@ for size in (100, 1600):
 print(f"sd of what the proof drops: {dropped[0]:.2f} for n = 100, {dropped[1]:.2f} for n = 1,600")
 
 shifts = np.linspace(-2.5, 3.0, 56)
-fig, ax = plt.subplots()
+fig, ax = plt.subplots(layout="constrained")
 ax.plot(shifts, [variance(c, False) for c in shifts], color=ORANGE, label="printed")
 ax.axhline(variance(0, True), color=BLUE, label="corrected")
 ax.errorbar([0.0, 3.0], [simulated] * 2, yerr=2 * error, fmt="o", color="black", label="simulated, ± 2 s.e.")
