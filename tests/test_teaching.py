@@ -88,7 +88,9 @@ def test_notebooks_are_valid_and_nothing_of_the_markup_is_left(lesson):
             assert not re.search(r"^\s*\.\. |:\w+:`|``|`_|^[=^-]{3,}$|^::|\\ ", prose, re.M), prose
             assert prose.count("$") == 0, prose
             assert prose.count("`") == 0, prose
-            assert not re.search(r"^(?![-+*>#\d]|  )\S.*\n(?:[-+*>#]|1\.) ", prose, re.M), f"a list by accident: {prose}"
+            assert not re.search(r"^(?![-+*>#\d]|  )\S.*\n(?:[-+*>#]|1\.) ", prose, re.M), (
+                f"a list by accident: {prose}"
+            )
 
 
 @pytest.mark.parametrize("lesson", NUMBERED, ids=by_stem)

@@ -170,7 +170,7 @@ v = np.array([1.0, 1.0]) / np.sqrt(2.0)
 t = np.linspace(0.0, 6.0, 200)
 margin = 3.0 / np.sqrt(2.0)
 
-fig, ax = plt.subplots(layout="constrained")
+fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 along = {}
 for name, b in targets.items():
     problem = pre.RatioProblem(target=b, features_q=F)

@@ -273,7 +273,7 @@ assert choice.best <= cv.radius_ <= tops[np.inf]
 assert np.all(auto.delta_[3:] == 0.0)
 assert np.all(cv.delta_[3:] == 0.0)
 
-fig, ax = plt.subplots(layout="constrained")
+fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 bars = {"color": BLUE, "ecolor": SKY, "marker": ".", "label": "held-out score"}
 ax.errorbar(choice.radii, choice.mean, choice.std_error, **bars)
 for value, name, colour, style in (
