@@ -107,6 +107,11 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Arra
             if all(_is_number(cell) for cell in header):
                 raise DataError(f"{path}: has no header; its first line holds numbers instead of names")
             places, rows, blank = _places(path, header, columns), [], 0
+            nameless = next((i + 1 for i in places if not header[i]), None)
+            if nameless is not None:  # what pandas makes of its index, which would be taken for a feature
+                raise DataError(
+                    f"{path}: column {nameless} has no name; name it, or take it out (pandas: to_csv(..., index=False))"
+                )
             for line in lines:
                 if not line:
                     blank = blank or lines.line_num

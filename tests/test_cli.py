@@ -133,6 +133,7 @@ BAD = {
     "nan": (("nan.csv", "Q.csv"), "line 2, column 'dose' holds 'nan', which is not a number"),
     "no header": (("bare.csv", "Q.csv"), "bare.csv: has no header; its first line holds numbers"),
     "double column": (("twice.csv", "Q.csv"), "the column 'age' stands there twice"),
+    "an index": (("index.csv", "index.csv"), "index.csv: column 1 has no name; name it, or take it out"),
     "other columns": (("other.csv", "Q.csv"), "its columns differ from those of P in age, dose, height, ll"),
     "pickled object": (("P.csv", "object.npz"), "object.npz: is not an npz file of plain arrays"),
     "no parquet": (("P.csv", "text.parquet"), "text.parquet: is not a Parquet file"),
@@ -160,6 +161,7 @@ def test_a_bad_file_or_option_is_one_line_and_exit_code_two(files, case, monkeyp
     (files / "bare.csv").write_text("1,2,0\n3,4,0\n")
     (files / "twice.csv").write_text("age,age,ll\n1,2,0\n")
     (files / "other.csv").write_text("height\n1\n2\n")
+    (files / "index.csv").write_text(",age,dose\n0,1,2\n1,3,5\n")
     (files / "Q.xls").write_text("x")
     (files / "text.parquet").write_text("not parquet")
     (files / "binary.csv").write_bytes(b"\xff\xfe\x00\x01")
