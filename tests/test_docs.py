@@ -9,6 +9,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -310,6 +311,15 @@ def test_the_coverage_simulation_has_a_command_that_runs():
     command = [sys.executable, ROOT / "benchmarks" / "coverage.py", "--runs", "2"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "set-up of the paper" in result.stdout
+
+
+def test_a_source_distribution_holds_what_readme_and_make_need():
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    linked = {link.partition("#")[0].split("/")[0] for link in re.findall(r"\]\((?!https?:)([^)]+)\)", text)}
+    needed = {"Makefile", "constraints.txt"} if "make demo" in text else set()
+    assert "docs" in linked
+    assert (linked | needed) - set(built["sdist"]["include"]) == set()
 
 
 def test_citation_is_valid():
