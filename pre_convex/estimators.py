@@ -300,7 +300,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
 
 class KLIEP(PosteriorRatio):
-    """Density ratio p(x)/q(x): a :class:`PosteriorRatio` without likelihoods."""
+    """Density ratio p(x)/q(x) by log-linear KLIEP: a :class:`PosteriorRatio` without likelihoods."""
 
     def fit(self, x_p: Any, x_q: Any) -> KLIEP:  # type: ignore[override]
         """Estimate the density ratio."""

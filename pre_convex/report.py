@@ -112,7 +112,7 @@ class Report:
 def _numbers(row: Array) -> list[str]:
     """A row as text; a feature in large or small units, whose digits four decimals would lose, with an exponent."""
     size = np.nanmax(np.abs(row[:2]))
-    plain = size < 1e-12 or 0.01 <= size < 1e5  # what a solver leaves of a zero is shown as one
+    plain = size < 1e-12 or 0.001 <= size < 1e5  # what a solver leaves of a zero is shown as one
     number = "{:.4f}" if plain else "{:.2e}"
     formats = (number, number, "{:.2f}", "{:.3f}", number, number)
     return [f.format(v) for f, v in zip(formats, row, strict=False)]
@@ -145,7 +145,7 @@ def make_report(
             notes.append(("divergence", f"{value:.6g}, not told apart from zero (p = {p_zero:.3g})"))
         notes.append(("delta = 0", str(inference.wald_test())))
     else:
-        notes.append(("divergence", f"{value:.6g}"))
+        notes.append(("divergence", f"{value + 0.0:.6g}"))  # not -0, where delta is zero
         notes.append(("intervals", f"not shown: {refusal}"))
     d = diagnostics
     notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))
