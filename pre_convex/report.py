@@ -130,6 +130,7 @@ def make_report(
 ) -> Report:
     """Report of a fit with divergence ``value``; ``inference`` is ``None`` where intervals are refused, and why."""
     values = solution.delta[:, None]
+    value += 0.0  # where delta is zero it is -0
     notes = []
     if inference is not None:
         interval = inference.conf_int(level)
@@ -145,7 +146,7 @@ def make_report(
             notes.append(("divergence", f"{value:.6g}, not told apart from zero (p = {p_zero:.3g})"))
         notes.append(("delta = 0", str(inference.wald_test())))
     else:
-        notes.append(("divergence", f"{value + 0.0:.6g}"))  # not -0, where delta is zero
+        notes.append(("divergence", f"{value:.6g}"))
         notes.append(("intervals", f"not shown: {refusal}"))
     d = diagnostics
     notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))

@@ -330,6 +330,12 @@ def test_a_summary_shows_coefficients_whatever_the_units():
             np.testing.assert_allclose(shown[places], row[places], rtol=0.01, atol=0.01 * np.abs(row[:2]).max())
 
 
+def test_the_divergence_of_a_sample_from_itself_is_zero_without_a_sign():
+    _, x, *_ = samples()
+    for radius in (0.0, 1e3):
+        assert dict(pre.KLIEP(radius=radius).fit(x, x).summary().notes)["divergence"].split(",")[0] == "0"
+
+
 def test_warnings_come_in_plain_words():
     rng = np.random.default_rng(0)
     x_p, x_q = rng.normal(size=(500, 2)), rng.normal(size=(500, 2))
