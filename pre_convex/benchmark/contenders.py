@@ -92,7 +92,9 @@ def find_contender(name: str) -> Contender:
         try:
             found: Contender = getattr(import_module(module), function)
         except (ImportError, AttributeError) as error:
-            raise DataError(f"solver: {name!r} cannot be imported ({error})") from error
+            missing = isinstance(error, ModuleNotFoundError) and error.name == module
+            what = f"; run it where {module}.py is" if missing and "." not in module else ""
+            raise DataError(f"solver: {name!r} cannot be imported ({error}){what}") from error
         except (Exception, SystemExit) as error:  # whatever a module does when it is loaded
             why = f"{type(error).__name__}: {error}"
             raise DataError(f"solver: {name!r} cannot be imported ({why})") from error

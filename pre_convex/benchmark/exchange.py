@@ -75,8 +75,14 @@ def read_case(path: str | os.PathLike[str]) -> Case:
 
 
 def write_set(test_set: TestSet, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write a set into a folder: a file for every case, and ``set.json``, which comes last."""
+    """Write a set into a folder: a file for every case, and ``set.json``, which comes last.
+
+    An older version of the set is replaced, a set of another name is not.
+    """
     place = Path(folder)
+    other = _holds(place)
+    if other not in (None, test_set.name):
+        raise DataError(f"folder: {place} holds the set {other!r}; give another folder")
     names = [case.name for case in test_set.cases]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -100,6 +106,14 @@ def write_set(test_set: TestSet, folder: str | os.PathLike[str]) -> list[Path]:
     }
     text = json.dumps(index, indent=1) + "\n"
     return [*paths, _write(place / INDEX, lambda path: path.write_text(text, encoding="utf-8"))]
+
+
+def _holds(place: Path) -> str | None:
+    """Name of the set in a folder, if there is one."""
+    try:
+        return str(json.loads((place / INDEX).read_text(encoding="utf-8"))["name"])
+    except (OSError, *DAMAGE):
+        return None
 
 
 def read_set(folder: str | os.PathLike[str]) -> TestSet:

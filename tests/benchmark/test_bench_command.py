@@ -191,7 +191,10 @@ def test_sets_are_listed(bench):
         (["--set", "nothing"], "--set: 'nothing' is not known; use easy"),
         (["--set", "."], "--set: . holds no set"),
         (["--solver", "nothing"], "--solver: 'nothing' is not known"),
-        (["--solver", "nothing:there"], "--solver: 'nothing:there' cannot be imported"),
+        (
+            ["--solver", "nothing:there"],
+            "--solver: 'nothing:there' cannot be imported (No module named 'nothing'); run it where",
+        ),
         (["--formulation", "third"], "--formulation: 'third' is not known"),
         (["--tol", "1e-4,small"], "--tol: 'small' is not a number"),
         (["--tol", "nan"], "--tol: nan is not"),

@@ -293,6 +293,18 @@ def test_what_cannot_be_written(tmp_path):
         write_set(TestSet("s", "", 1, (case, case)), tmp_path / "set")
 
 
+def test_a_folder_keeps_the_set_that_it_holds(tmp_path):
+    smoke = load_set("smoke")
+    mine = TestSet("mine", "one case", 1, smoke.cases[:1])
+    write_set(mine, tmp_path)
+    held = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(DataError, match="holds the set 'mine'; give another folder"):
+        write_set(smoke, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == held
+    write_set(TestSet("mine", "two cases", 2, smoke.cases[:2]), tmp_path)  # a newer version of the same
+    assert len(read_set(tmp_path).cases) == 2
+
+
 def test_a_set_says_which_case_is_damaged(tmp_path):
     smoke = load_set("smoke")
     paths = write_set(smoke, tmp_path)
