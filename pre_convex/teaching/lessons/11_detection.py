@@ -21,8 +21,10 @@ sequences of :math:`T` steps; windows :math:`y_p` and :math:`y_q` of the record;
 # ------------------------------------
 #
 # The latent process is autoregressive, :math:`x_t = \alpha x_{t-1} + \text{noise}`. Normally :math:`\alpha = 0.6`.
-# From time 200 to 400 it is :math:`-0.4`. We see :math:`y_t = x_t + \text{noise}` with standard deviation 0.5. The
-# level does not change, and the size hardly.
+# From time 200 to 400 it is :math:`-0.4`. We see :math:`y_t = x_t + \text{noise}`, where the first noise has standard
+# deviation 1 and the second 0.5. The level does not change, and the size hardly: :math:`x_t` has variance
+# :math:`1/(1 - \alpha^2)`, so :math:`y_t` has the standard deviation :math:`\sqrt{1/(1 - \alpha^2) + 0.25}`, which is
+# 1.35 normally and 1.20 in between.
 
 import textwrap
 
@@ -51,9 +53,11 @@ pieces = [sequences(np.array([alpha]), 200, rng)[0] for alpha in (0.6, -0.4, 0.6
 latent = np.concatenate(pieces)
 record = observed(latent, rng)
 changed = (np.arange(600) >= 200) & (np.arange(600) < 400)
-sizes = record[~changed].std(), record[changed].std()
-print(f"standard deviation of y: {sizes[0]:.2f} normally, {sizes[1]:.2f} in between")
-assert abs(sizes[1] / sizes[0] - 1.0) < 0.2
+for name, alpha, there, by_hand in (("normally", 0.6, ~changed, 1.35), ("in between", -0.4, changed, 1.20)):
+    size = np.sqrt(1.0 / (1.0 - alpha**2) + 0.25)
+    print(f"standard deviation of y {name:10s}: {size:.2f}, in this record {record[there].std():.2f}")
+    assert abs(size - by_hand) < 5e-3
+    assert abs(record[there].std() / size - 1.0) < 0.25
 
 fig, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
 ax.axvspan(200, 400, color=AMBER, alpha=0.25, linewidth=0, label="another state")
@@ -246,7 +250,8 @@ for s in (0.5, 3.0, 30.0):
     print(f"sigma = {s}: effective rows for y_q {np.median(found.ess_q):.0f}")
     for sentence in found.warnings:
         print(textwrap.indent(textwrap.fill(sentence, 68), "    "))
-    assert bool(found.warnings) == (s != 3.0)
+    assert found.warnings or s == 3.0
+    assert (50 < np.median(found.ess_q) < 0.9 * rows) == (s == 3.0)
 
 # %%
 # A likelihood that is wider than the noise is allowed for scoring, because the scores of the background were made
@@ -299,18 +304,18 @@ for name, rival in (
         areas[name], error = area(rival, Y_p)
     print(f"{name:26s} AUC {areas[name]:.3f} ± {error:.3f}")
 own = areas["posterior ratio"]
-assert areas["autocorrelation, 1 lag"] < own
+assert abs(areas["autocorrelation, 1 lag"] - own) < 0.1
 assert areas["autocorrelation, 15 lags"] < own - 0.1
 assert areas["Bayes factor"] > own + 0.03
 assert areas["autocorrelation of y_q"] > own + 0.03
 
 # %%
-# The posterior ratio is far ahead of a rival with fifteen lags, and a little ahead of the difference at one lag. It
-# is behind a Bayes factor, which uses the same simulations and solves nothing, and behind the plain autocorrelation
-# of :math:`y_q`, which uses nothing at all but the right feature. The repetition of the paper's own experiment on
-# this site found the same: a rival that fits the process does as well or better. What the posterior ratio adds is
-# :math:`\delta`: it says *how* two posteriors differ, feature by feature. If you only need an alarm, try the simple
-# rivals first.
+# The posterior ratio is far ahead of a rival with fifteen lags. Against the difference at one lag it has a small lead,
+# of about the size of its error. It is behind a Bayes factor, which uses the same simulations and solves nothing, and
+# behind the plain autocorrelation of :math:`y_q`, which uses nothing at all but the right feature. The repetition of
+# the paper's own experiment on this site found the same: a rival that fits the process does as well or better. What the
+# posterior ratio adds is :math:`\delta`: it says *how* two posteriors differ, feature by feature. If you only need an
+# alarm, try the simple rivals first.
 #
 # Exercises
 # ---------
@@ -337,7 +342,7 @@ for s, heavy, size in ((1.0, 0.731, 1.65), (0.5, 0.982, 1.04)):
 
 # %%
 # **Exercise 2.** Change the feature to the mean of the sequence, ``features=lambda x: x.mean(axis=1)``. What AUC do
-# you expect for the pairs of the section on rivals? And what if the signal is a shift of the level by one?
+# you expect for the pairs of the section on rivals? And what if the signal is a shift of the level by two?
 #
 # Solution 2
 # ^^^^^^^^^^
@@ -348,12 +353,12 @@ for s, heavy, size in ((1.0, 0.731, 1.65), (0.5, 0.982, 1.04)):
 # shifted window looks *more* normal than a normal one. A score sees its features, and nothing else.
 
 by_mean = detection.Detector(**priors, noise=sigma, features=lambda x: x.mean(axis=1))
-print("feature            AUC, alpha = 0   AUC, level + 1")
+print("feature            AUC, alpha = 0   AUC, level + 2")
 found = {}
 for name, tried in (("mean", by_mean), ("autocorrelation", detector)):
-    found[name] = area(tried, Y_p)[0], area(tried, Y_p, normal_q + 1.0)[0]
+    found[name] = area(tried, Y_p)[0], area(tried, Y_p, normal_q + 2.0)[0]
     print(f"{name:17s}  {found[name][0]:14.3f}   {found[name][1]:14.3f}")
-told = [(np.exp(weights(prior_q, Y)) @ F).mean() for Y in (normal_q, normal_q + 1.0)]
+told = [(np.exp(weights(prior_q, Y)) @ F).mean() for Y in (normal_q, normal_q + 2.0)]
 print(f"posterior mean of f: normal windows {told[0]:.3f}, shifted ones {told[1]:.3f}")
 assert told[1] > told[0] + 0.05
 assert abs(found["mean"][0] - 0.5) < 0.1

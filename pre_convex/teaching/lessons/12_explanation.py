@@ -148,7 +148,7 @@ for half in (0.25, 0.5, 1.0, 2.0):
     both, r2 = near.fidelity.agreement, near.fidelity.r2
     fidelities[half] = r2
     print(f"{half:10.2f}   {both:9.1%}   {r2:.3f}   {near.coef.round(3)}")
-assert fidelities[0.25] > 0.99
+assert fidelities[0.25] > 0.97
 assert fidelities[2.0] < 0.8
 
 # %%
@@ -350,28 +350,34 @@ assert abs(word[1] + np.log(3)) < 1e-6
 
 # %%
 # **Exercise 2.** The intervals shrink with the root of the number of points. Explain the black box in the box of
-# half-width 0.5 with 100, 1,000 and 10,000 points, and look whether the interval of the second coefficient holds the
-# gradient, :math:`-0.5`. What do you conclude?
+# half-width 0.5 with 25, 100, 400 and 1,600 points, forty times each with other points (``random_state``). How often
+# does the interval of the second coefficient hold the gradient, :math:`-0.5`, and how often the limit for this box?
+# What do you conclude?
 #
 # Solution 2
 # ^^^^^^^^^^
 #
-# With 100 points it holds the gradient, because it is long. With 10,000 it is short and excludes the gradient beyond
-# doubt. The interval is right: it covers the best line for this box, which is not the tangent at :math:`x_0`. More
-# points answer the question that you asked more exactly. They do not turn it into another question.
+# With 25 points most intervals hold the gradient, because they are long. With 1,600 none does. The intervals are right:
+# they cover the best line for this box, which is not the tangent at :math:`x_0`. More points answer the question that
+# you asked more exactly. They do not turn it into another question.
 
-widths, holds = [], []
-for n in (100, 1000, 10_000):
-    interval = explain(black_box, x_0, Box(0.5), n=n, label=1).conf_int()
-    low, high = interval.lower[1], interval.upper[1]
-    widths.append(high - low)
-    holds.append(bool(low <= gradient[1] <= high))
-    print(f"{n:6d} points: [{low:.3f}, {high:.3f}], holds the gradient: {holds[-1]}")
-print(f"limit for this box {limit(0.5)[1]:.3f}")
-assert holds == [True, False, False]
-assert low <= limit(0.5)[1] <= high
-assert 2.0 < widths[0] / widths[1] < 5.0
-assert 2.0 < widths[1] / widths[2] < 5.0
+goal, widths, held = limit(0.5)[1], [], []
+print(f"gradient {gradient[1]}, limit for this box {goal:.3f}")
+for n in (25, 100, 400, 1600):
+    ends = []
+    for i in range(40):
+        interval = explain(black_box, x_0, Box(0.5), n=n, label=1, random_state=i).conf_int()
+        ends.append([interval.lower[1], interval.upper[1]])
+    low, high = np.transpose(ends)
+    widths.append(np.mean(high - low))
+    held.append([np.mean((low <= aim) & (aim <= high)) for aim in (gradient[1], goal)])
+    print(f"{n:5d} points: mean length {widths[-1]:.3f}, ", end="")
+    print(f"hold the gradient {held[-1][0]:.0%}, the limit {held[-1][1]:.0%}")
+held = np.array(held)
+assert held[0, 0] > 0.5
+assert held[3, 0] == 0.0
+assert held[:, 1].min() > 0.75
+assert np.all(np.abs(np.array(widths[:3]) / widths[1:] - 2.0) < 0.5)  # four times the points, half the length
 
 # %%
 # **Exercise 3.** The black box has log-odds :math:`3 u_1`, but lies at one single point of 300: there it says
