@@ -167,7 +167,7 @@ left.set(xlabel="Newton step", ylabel="value", title="Two bounds")
 left.legend()
 right.semilogy(gap, "D-", color=GREEN)
 right.axhline(np.finfo(float).eps, color=GREY, linestyle="--", linewidth=1)
-right.text(0.0, 2.0 * np.finfo(float).eps, "precision of numbers near 1", color=GREY, fontsize=8, va="bottom")
+right.text(0.0, 2.0 * np.finfo(float).eps, "precision of numbers near 1", color=GREY, fontsize=9, va="bottom")
 right.set(xlabel="Newton step", ylabel="gap", title="Their distance", ylim=(1e-24, 1))
 plt.show()
 

@@ -167,8 +167,9 @@ assert interior[10] > slow_excess[10] > newton_excess[5]
 
 # %%
 # Newton needs few steps, and each is a pass with its covariance. The interior-point method spends its first iterations
-# on coming near the path that it will follow, and then gains a roughly constant factor in each. Gradient descent gains
-# a constant factor too, the worse the more the spreads of the features differ.
+# on coming near the path that it will follow, and then gains a roughly constant factor in each, until it is near the
+# tolerance that it was asked for. Gradient descent gains a constant factor too, the worse the more the spreads of the
+# features differ.
 
 # %%
 # The same small matrix in both

@@ -65,14 +65,15 @@ ax.plot(grid, linear.log_ratio(grid), color=AMBER, label="linear")
 ax.plot(grid, quadratic.log_ratio(grid), color=GREEN, label="quadratic")
 ax.plot(x_p[:, 0], np.full(n, -5.6), "|", color=ORANGE, markersize=7, alpha=0.6)
 ax.plot(x_q[:, 0], np.full(n, -6.2), "|", color=BLUE, markersize=7, alpha=0.6)
-ax.text(3.25, -5.75, "p", color=ORANGE)
-ax.text(3.25, -6.35, "q", color=BLUE)
+ax.text(3.47, -5.75, "p", color=ORANGE)
+ax.text(3.47, -6.35, "q", color=BLUE)
 ax.set(xlabel="$x$", ylabel="$\\log r(x)$", ylim=(-6.6, 2.4), xlim=(-3.4, 3.4))
 ax.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.5, 0.14))
 plt.show()
 
 # %%
-# How good is a fit? The score :math:`E_p[h] - \log E_q[e^h]` on new data says it. It is at most the divergence
+# How good is a fit? The score :math:`E_p[h] - \log E_q[e^h]` on new data says it, with :math:`E_p` and :math:`E_q` the
+# means under the two laws and :math:`h` the fitted log-ratio. It is at most the divergence
 # :math:`\mathrm{KL}(p\,\|\,q) = E_p[\log(p/q)]`, and reaches it only for the true log-ratio, up to a constant. As we
 # know both laws here, we need no new data: integrals give what endlessly many of them would.
 

@@ -141,8 +141,8 @@ verdict("Assumption 1, remark", "condition", "is not sufficient")
 #
 # Let :math:`p=q=N(0,1)` without likelihoods, so that :math:`\delta^*=0`, :math:`\nabla\ell(0)` is the difference of
 # two means, and :math:`\sqrt n\,\nabla\ell(0)` is :math:`N(0,2)` exactly. With :math:`R_1=0.1` condition (6) has
-# probability 0.056, "at least 0.05". With :math:`R_2=1/2`, condition (7) holds in nearly all samples. The theorem
-# would bound :math:`\sqrt n|\hat\delta|` by :math:`R_1/R_2=0.2` with probability 0.95 or so.
+# probability 0.056, "at least 0.05". With :math:`R_2=1/2`, condition (7) holds in nearly all samples. The bound
+# of its proof, :math:`\sqrt n|\hat\delta|\le R_1/R_2=0.2`, would then hold with probability 0.95 or so.
 
 rng = np.random.default_rng(1)
 n, runs, R_2, C_r = 200, 2000, 0.5, 1.5
@@ -239,7 +239,9 @@ verdict("Proofs of Theorems 1 and 2, signs", "print")
 #   :math:`h_i`. The matrix put together from such rows is not symmetric, is no Hessian, and (7) does not bound its
 #   inverse. Instead, :math:`\nabla\ell(\check\delta)-\nabla\ell(\delta^*)=\bar H\,(\check\delta-\delta^*)` with
 #   :math:`\bar H=\int_0^1\nabla^2\ell\bigl(\delta^*+t(\check\delta-\delta^*)\bigr)\,dt`, an average of symmetric
-#   matrices whose eigenvalues are all above :math:`R_2` on the ball; so are its own.
+#   matrices whose eigenvalues are all above :math:`R_2` on the ball; so are its own. (In the proof of Theorem 2 rows at
+#   points of their own do no harm: each of them converges to its row of :math:`\Sigma`. There only the symbol
+#   :math:`\nabla^2\ell(\bar\delta)` misleads.)
 # * **Changes**: a step of the proofs, and no result.
 #
 # Five points, :math:`\delta^*=0`. The second row has two such :math:`h_2`, and the theorem does not say which one it
@@ -352,7 +354,9 @@ verdict("Section 3.2, Σ and (3)", "constant")
 # * **Right**: :math:`\mathbb P(\|\nabla^2\ell(\delta)-\Sigma\|_\infty\ge\epsilon)`
 #   :math:`{}\le C\exp(-C'\epsilon^2n)`, with :math:`n=n_q`.
 # * **Changes**: print. (A sentence after it, "the :math:`\lambda_{\min}(\Sigma)` is also bounded away from 0", means
-#   :math:`\lambda_{\min}[\nabla^2\ell(\delta)]`.)
+#   :math:`\lambda_{\min}[\nabla^2\ell(\delta)]`. And that :math:`\Delta_n` is compact does not make a bound at each
+#   :math:`\delta` one of the supremum; that the third derivatives of :math:`\ell` are bounded, for bounded :math:`f`,
+#   does.)
 
 rng = np.random.default_rng(4)
 close = {}
@@ -625,10 +629,10 @@ verdict("Supplement, the dual's μ and value", "constant")
 # * **Where**: the two-level problem and Theorem 3. **Printed**: :math:`\hat\delta_{\mathrm{dual}}` minimises
 #   :math:`E_{q_n}`, and ":math:`E_{q_n}(\hat\delta_{\mathrm{dual}})\le C_0`" is assumed; "usually around
 #   :math:`10^{-7}`".
-# * **Right**: :math:`C_0=0`. The multiplier of the moment constraint, for any :math:`R_n`, is a :math:`\delta` with
-#   :math:`\mu_j(\delta)=\hat\mu_j`, so that :math:`E_{q_n}=0`. (The theorem's own conditions say so as well: at a
-#   minimiser inside :math:`\Delta_n` the gradient of :math:`E_{q_n}` vanishes, and with an invertible Hessian this
-#   forces :math:`E_{q_n}=0`.) What is left is the solver's tolerance.
+# * **Right**: :math:`C_0=0`. Where the primal has a minimiser, the multiplier of the moment constraint is a
+#   :math:`\delta` with :math:`\mu_j(\delta)=\hat\mu_j`, so that :math:`E_{q_n}=0`. (The theorem's own conditions say so
+#   as well: at a minimiser inside :math:`\Delta_n` the gradient of :math:`E_{q_n}` vanishes, and with an invertible
+#   Hessian this forces :math:`E_{q_n}=0`.) What is left is the solver's tolerance.
 # * **Changes**: a condition that is not needed. Measured in :doc:`the experiment on the dual </experiments/dual>`;
 #   derived in :doc:`the lesson on the dual <04_dual>`.
 
@@ -660,6 +664,11 @@ verdict("Theorem 3, C_0", "condition", "is not needed")
 #   :math:`\le` nothing follows.
 # * **Changes**: print. (:math:`\bar\delta` lies between :math:`\hat\delta_{\mathrm{dual}}` and :math:`\delta^*`, not
 #   :math:`\hat\delta`; and see point 5.)
+# * **After it**: a minimiser over :math:`\Delta_n` that lies inside is said to be one "even without the constraint".
+#   For Theorem 1 that is so, as :math:`\ell` is convex. :math:`E_{q_n}` is not: with two rows 0 and 1 it is
+#   :math:`|\frac1{1+e^{-\delta}}-\hat\mu_2|`, which is concave to the right of its zero if :math:`\hat\mu_2\ge\frac12`.
+#   Point 16 closes the gap: inside, :math:`E_{q_n}=0`, and as :math:`\ell` is strictly convex no other :math:`\delta`
+#   reaches that.
 
 from pre_convex.theory import min_eigenvalue_in_ball
 
@@ -674,6 +683,9 @@ for _ in range(20):
     turned.append(np.linalg.norm(problem.gradient(star) - problem.gradient(dual_delta)) / (R_2 * off))
 print(f"left side over R_2 |delta* - delta_dual|: {min(turned):.3f} to {max(turned):.3f}")
 at_most, at_least = sum(ratio <= 1.0 for ratio in turned), sum(ratio >= 1.0 for ratio in turned)
+ends = [abs(1.0 / (1.0 + np.exp(-t)) - 0.5) for t in (1.0, 3.0, 5.0)]
+print(f"E_qn at 1, 3, 5: {ends[0]:.3f}, {ends[1]:.3f}, {ends[2]:.3f}: the middle is above the line between the ends")
+assert ends[1] > 0.5 * (ends[0] + ends[2])  # not convex
 assert at_most == 0  # the printed form fails
 assert at_least == 20  # the corrected one holds
 verdict("Proof of Theorem 3, last line", "print")
@@ -875,7 +887,8 @@ verdict("Section 5.3, selected pixels", "claim", "holds by construction")
 # Quoted only; none of them changes what follows.
 #
 # * Section 2.3, before (5): :math:`q(x|y)` and :math:`p(x|y)` are :math:`q(x|y_q)` and :math:`p(x|y_p)`.
-# * Section 3.2 and supplement: "Wely's" and "Wyel's inequality" is Weyl's.
+# * Section 3.2 and supplement: "Wely's" and "Wyel's inequality" is Weyl's. In :math:`r_{n_q}`,
+#   :math:`\exp\langle\delta^\top f(x)\rangle` is :math:`\exp\langle\delta,f(x)\rangle`.
 # * Proof of Theorem 1: :math:`\|A^{-1}\|=1/\lambda_{\min}(A)` "if A is p.s.d." needs positive definite; "Holder's
 #   inequality" is :math:`\|Av\|\le\|A\|\|v\|`.
 # * Proof of Theorem 2: "multiply :math:`\sqrt{n_q}`" stands before a display with :math:`\sqrt{n_p}`; :math:`b` has
