@@ -29,14 +29,18 @@ class Visitor:
         page.wait_for_selector("html.ready")
         return page
 
-    def preset(self, name, width=1300, height=1000, scheme="light"):
+    def preset(self, name, width=1300, height=1000, scheme="light", media="screen", colors="none"):
         """The tab that is used again, with a preset."""
         page = self.page
-        page.set_viewport_size({"width": width, "height": height})
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        page.evaluate("name => { player.follow(); store.replace(presets.copy(presets.find(name).state)); }", name)
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        page.evaluate("document.activeElement.blur()")
+        if page.viewport_size != (size := {"width": width, "height": height}):
+            page.set_viewport_size(size)
+            page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce", media=media, forced_colors=colors)
+        page.evaluate(
+            """name => { document.activeElement.blur(); scrollTo(0, 0); player.follow();
+                store.replace(presets.copy(presets.find(name).state)); explorer.flush(); }""",
+            name,
+        )
         return page
 
     def check(self):

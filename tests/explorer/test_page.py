@@ -21,8 +21,8 @@ PRESETS = {
 
 
 def settle(page):
-    """Wait for the two frames in which a change is drawn."""
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    """Draw now what would be drawn in the next frame."""
+    page.evaluate("explorer.flush()")
 
 
 def drawn(page):
@@ -143,6 +143,17 @@ def test_every_slider_moves_the_answer_and_the_panels(visit, slider):
         assert after[panel] != before[panel], panel
     assert delta(page) != old
     assert page.inner_text(f"#{slider}-value") != ""
+
+
+def test_the_sentence_fits_the_radius_and_the_dimension(visit):
+    page = visit.preset("kliep")
+    say = """text => { store.replace(link.read(text)); explorer.flush();
+        return document.getElementById("sentence").textContent; }"""
+    assert "as δ → −∞" in page.evaluate(say, "f=line&b=-2.6,0")
+    assert "along v, which separates" in page.evaluate(say, "f=plane&b=3,2")
+    assert "that near" in page.evaluate(say, "f=line&b=-2.6,0&R=0.1")
+    assert "the mean of the base weights is b" in page.evaluate(say, "f=line&q=1,0;1,0&b=1,0")
+    assert "is within the ball" in page.evaluate(say, "f=line&R=3")
 
 
 def test_leaving_the_hull_and_coming_back_by_the_radius(visit):
@@ -275,6 +286,35 @@ def test_a_session_with_keys_only(visit):
     assert page.evaluate("store.state.q.length") == count + 1
 
 
+def test_keys_step_whatever_was_clicked_last(visit):
+    page = visit.preset("kliep")
+    page.click('[data-preset="curve"]')
+    page.keyboard.press("Home")
+    page.keyboard.press(".")
+    assert page.evaluate("player.now()") == 1
+    page.keyboard.press("End")
+    page.focus("#R")
+    page.keyboard.press(",")
+    assert page.evaluate("explorer.current.steps - player.now()") == 1
+    page.keyboard.press("End")  # a slider keeps its own keys
+    assert page.evaluate("store.state.R") == 3
+
+
+def test_every_symbol_is_explained(visit):
+    page = visit.preset("kliep")
+    page.click("summary:has-text('Symbols')")
+    explained = page.locator(".help[open] dt").all_inner_texts()
+    assert {"b", "F", "μ", "δ", "R", "ℓ", "gap"} <= set(explained)
+    page.click("summary:has-text('Symbols')")
+
+
+def test_a_hundred_changes_can_be_undone(visit):
+    page = visit.preset("kliep")
+    script = """() => { for (let i = 0; i < 120; i++) store.replace(presets.copy(presets.all[i % 2].state));
+        let count = 0; while (store.canUndo()) { store.undo(); count++; } return count; }"""
+    assert page.evaluate(script) == 100
+
+
 def test_clicks_and_buttons_add_and_remove(visit):
     page = visit.preset("kliep")
     q, p = page.evaluate("[store.state.q.length, store.state.p.length]")
@@ -303,6 +343,13 @@ def test_clicks_and_buttons_add_and_remove(visit):
     settle(page)
     assert page.evaluate("store.state.q.length") == 2
     assert page.is_disabled("#remove")
+
+
+def test_a_target_of_a_link_is_where_it_can_be_seen(visit):
+    page = visit.preset("kliep")
+    read = "text => link.read(text).b"
+    assert page.evaluate(read, "#f=plane&b=9,-9") == [3.2, -2.2]
+    assert page.evaluate(read, "#f=curve&b=1,20") == [1, 9.6]
 
 
 def test_a_link_gives_the_same_page_again(visit):
@@ -415,9 +462,41 @@ TEXTS = (
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_can_be_read_in_light_and_dark(visit, scheme):
     page = visit.preset("posterior", scheme=scheme)
-    page.wait_for_timeout(250)  # colours change gently
     for selector in TEXTS:
         assert contrast(page, selector) >= 4.5, selector
+
+
+def test_all_panels_are_seen_at_once_on_a_projector(visit):
+    bottoms = "[...document.querySelectorAll('.panel')].map(p => p.getBoundingClientRect().bottom)"
+    for preset in PRESETS:
+        page = visit.preset(preset, width=1920, height=1080)
+        assert max(page.evaluate(bottoms)) <= 1080, preset
+        cut = page.evaluate("[...document.querySelectorAll('.figures dd')].map(n => n.scrollWidth - n.clientWidth)")
+        assert max(cut) <= 0, preset
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_chosen_is_seen_in_forced_colours(visit, scheme):
+    page = visit.preset("rescued", scheme=scheme, colors="active")
+    look = """([one, other]) => [one, other].map(s => getComputedStyle(document.querySelector(s)).backgroundColor)"""
+    for one, other in (
+        (".chip[aria-pressed=true]", ".chip[aria-pressed=false]"),
+        ("[name=space]:checked + span", "[name=space]:not(:checked) + span"),
+        ("#status i", "#status"),
+    ):
+        chosen, rest = page.evaluate(look, [one, other])
+        assert chosen != rest, one
+
+
+def test_on_paper_are_the_result_and_the_panels_in_ink_on_white(visit):
+    page = visit.preset("rescued", width=760, scheme="dark", media="print")
+    assert page.locator(".panel:visible").count() == len(PANELS)
+    assert page.is_visible("#sentence")
+    for part in (".controls", ".transport", ".presets", ".tools"):
+        assert not page.is_visible(part)
+    assert page.evaluate("getComputedStyle(document.querySelector('.panel')).backgroundColor") == "rgb(255, 255, 255)"
+    widths = page.evaluate("[...document.querySelectorAll('.plot svg')].map(n => n.getBoundingClientRect().right)")
+    assert max(widths) <= 760
 
 
 def test_the_theme_follows_the_system_the_address_the_button_and_the_page_around(visit, browser, address, tmp_path):

@@ -74,6 +74,7 @@ def test_the_browser_finds_the_same_answer(answers, vector):
         np.testing.assert_allclose(found["value"], vector["value"], rtol=1e-8, atol=1e-8)
         bounds = [dual for dual in found["duals"] if dual is not None]
         assert len(bounds) == len(found["values"])  # every step has its proof
+        assert np.all(np.diff(bounds) >= -1e-9 * (1 + abs(found["value"])))  # and a bound once found is kept
         assert max(bounds) <= found["value"] + 1e-9 * (1 + abs(found["value"]))
     else:
         assert found["hull"]["lower"] > vector["radius"]

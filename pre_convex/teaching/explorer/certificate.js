@@ -37,7 +37,7 @@ const certificate = (() => {
     const allowed = u.map((x, i) => 1e-13 * (Math.abs(x) + Math.abs(now.mean[i]) + Math.abs(p.b[i]) + spread[i]));
     const c = now.mu.map(() => 0);
     // where points are all in one place no correction is possible, and none needed for what is only round-off
-    if (u.every((x, i) => Math.abs(x) <= 0.01 * allowed[i])) return { c, left: u.map(Math.abs) };
+    if (u.every((x, i) => Math.abs(x) <= 0.1 * allowed[i])) return { c, left: u.map(Math.abs) };
     let left = u;
     for (let round = 0; round < 3; round++) {
       const d = solve(now.H, left);

@@ -70,16 +70,18 @@ const controls = (() => {
 
   function shortcuts(event) {
     if (event.altKey) return;
-    const typing = event.target.closest("input, button, select, textarea, summary, a");
+    // space presses what has the focus, Home and End move a slider; the other keys mean the same everywhere
+    const pressed = event.target.closest("input, button, summary");
+    const slides = event.target.closest("input");
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") {
       if (event.shiftKey) store.redo();
       else store.undo();
     } else if (event.ctrlKey || event.metaKey) return;
-    else if (event.key === " " && !typing) player.play();
-    else if (event.key === "." && !typing) player.step();
-    else if (event.key === "," && !typing) player.back();
-    else if (event.key === "Home" && !typing) player.reset();
-    else if (event.key === "End" && !typing) player.toEnd();
+    else if (event.key === " " && !pressed) player.play();
+    else if (event.key === ".") player.step();
+    else if (event.key === ",") player.back();
+    else if (event.key === "Home" && !slides) player.reset();
+    else if (event.key === "End" && !slides) player.toEnd();
     else return;
     event.preventDefault();
   }

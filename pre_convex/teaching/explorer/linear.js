@@ -31,5 +31,7 @@ const linear = (() => {
     return x;
   }
 
-  return { dot, add, scale, times, eigen, solve };
+  const clamp = (x, [low, high]) => Math.max(low, Math.min(high, x));
+
+  return { dot, add, scale, times, eigen, solve, clamp };
 })();

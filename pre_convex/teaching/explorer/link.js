@@ -4,7 +4,7 @@
 const link = (() => {
   const number = (x) => String(Math.round(x * 1e4) / 1e4);
   const points = (list) => list.map((x) => x.map(number).join(",")).join(";");
-  const clamp = (x, [low, high]) => Math.max(low, Math.min(high, x));
+  const { clamp } = linear;
 
   function write(s) {
     const parts = {
@@ -72,7 +72,8 @@ const link = (() => {
     s.q = list("q", s.q, 2);
     s.p = list("p", s.p, 1);
     s.hand = "b" in given;
-    s.b = pair("b", s.b).map((x) => clamp(x, [-12, 12]));
+    const { x: across, y: up } = model.VIEW[s.space];
+    s.b = pair("b", s.b).map((x, i) => clamp(x, i ? up : across));
     s.tp = one("tp", [0, 16], s.tp);
     s.tq = one("tq", [0, 16], s.tq);
     s.yp = pair("yp", s.yp).map((x, i) => clamp(x, i ? model.BOX.y : model.BOX.x));

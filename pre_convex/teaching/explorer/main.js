@@ -23,7 +23,7 @@ const explorer = (() => {
     badge.querySelector("span").textContent = name === "solving" ? "Solving" : words.names[status];
     const text = words.sentence(current, now);
     document.getElementById("sentence").textContent = text;
-    for (const [id, , value] of words.figures(current, now)) {
+    for (const [id, value] of words.figures(current, now)) {
       const node = document.getElementById(`figure-${id}`);
       if (node.textContent !== value) node.textContent = value;
     }
@@ -87,7 +87,9 @@ const explorer = (() => {
     player.listen(() => later(false));
     window.addEventListener("hashchange", () => {
       const next = link.read(location.hash);
-      if (next && link.write(next) !== link.write(store.state)) store.replace(next);
+      if (!next || link.write(next) === link.write(store.state)) return;
+      player.follow();
+      store.replace(next);
     });
     new ResizeObserver(() => {
       later(false);

@@ -67,7 +67,7 @@ const model = (() => {
     const proof =
       m.run.status === "infeasible"
         ? m.run.path[low].proof
-        : certificate.certify(m.problem, now, m.run.hull, false, m.run.known);
+        : certificate.certify(m.problem, now, m.run.hull, false, m.run.path[low].proof.mu);
     return { ...now, proof, time: t };
   }
 

@@ -170,20 +170,22 @@ const solver = (() => {
     const infeasible = hull.lower > p.R * (1 + 1e-9);
     // the dual's answer is known there before the primal has come anywhere near it
     const face = touches(p, hull) ? onFace(p, hull) : null;
-    const known = face && face.mu;
     const limit = most ?? (infeasible ? RUNAWAY[method] : method === "newton" ? 100 : 150);
     const { inner, back } = infeasible ? { inner: p, back: null } : reduced(p);
     const run = (method === "newton" ? newton : gradient)(inner, limit);
+    let best = face && face.mu; // the bound of weights once found holds for every later δ too
     const path = run.map((point) => {
       const now = inner === p ? point : { ...tilt.at(p, back(point.delta)), t: point.t };
-      return { ...now, proof: infeasible ? none() : certificate.certify(p, now, hull, false, known) };
+      const proof = infeasible ? none() : certificate.certify(p, now, hull, false, best);
+      best = proof.mu ?? best;
+      return { ...now, proof };
     });
     const last = path.at(-1);
-    const found = { hull, path, known, delta: last.delta, value: last.value };
+    const found = { hull, path, delta: last.delta, value: last.value };
     if (infeasible) return { ...found, status: "infeasible", mu: last.mu, dual: -Infinity, gap: Infinity };
     if (face && !face.attained) {
-      const dual = tilt.dualValue(p, known);
-      return { ...found, status: "boundary", mu: known, dual, gap: last.value - dual };
+      const dual = tilt.dualValue(p, face.mu);
+      return { ...found, status: "boundary", mu: face.mu, dual, gap: last.value - dual };
     }
     const { dual, gap } = last.proof;
     return { ...found, status: proven(gap, last.value) ? "optimal" : "inaccurate", mu: last.mu, dual, gap };

@@ -10,7 +10,7 @@ const store = (() => {
   const listeners = [];
   const tell = (what = "state") => listeners.forEach((f) => f(what));
   const round = (x) => Math.round(x * 100) / 100;
-  const clamp = (x, [low, high]) => Math.max(low, Math.min(high, x));
+  const { clamp } = linear;
 
   // changes that follow each other closely under one name, such as a drag, are undone together
   let lastName = null;
@@ -19,17 +19,21 @@ const store = (() => {
     edit(state);
     const now = Date.now();
     if (name !== lastName || now - lastMark > 900) {
-      past.push(before);
-      if (past.length > 100) past.shift();
+      keepPast(before);
     }
     [lastName, lastMark] = [name, now];
     future = [];
     tell();
   }
 
+  function keepPast(before) {
+    past.push(before);
+    if (past.length > 100) past.shift();
+  }
+
   function replace(next, keep = true) {
     if (keep) {
-      past.push(presets.copy(state));
+      keepPast(presets.copy(state));
       future = [];
     }
     state = next;

@@ -6,6 +6,10 @@ const words = (() => {
 
   const names = { optimal: "Optimal", infeasible: "Infeasible", boundary: "On the boundary", inaccurate: "Not proven" };
 
+  // where δ goes when [P] has no minimum
+  const away = (m) =>
+    m.k === 1 ? `as δ → ${m.run.hull.direction[0] > 0 ? "∞" : "−∞"}` : "along v, which separates b from the hull";
+
   function sentence(m, now) {
     const { status, hull } = m.run;
     const R = num(m.problem.R, 2);
@@ -13,8 +17,9 @@ const words = (() => {
     const step = `Step ${Math.floor(now.time + 1e-9)} of ${m.steps}`;
     if (status === "infeasible") {
       const far = `b lies ${num(hull.radius)} outside the hull, farther than R = ${R}`;
+      const none = `No weights bring their mean ${m.problem.R > 0 ? "that near" : "there"}`;
       return last
-        ? `${far}. No weights reach it: the dual is infeasible, and the primal falls without end along v.`
+        ? `${far}. ${none}: the dual is infeasible, and the primal falls without end ${away(m)}.`
         : `${step}: ℓ = ${num(now.value, 2)} and falling, ‖δ‖ = ${num(Math.hypot(...now.delta), 1)} and growing; ${far}.`;
     }
     if (status === "boundary") {
@@ -35,7 +40,7 @@ const words = (() => {
     const rescued =
       hull.position === "outside" ? `b is ${num(hull.radius)} outside the hull, but within R = ${R}: ` : "";
     const zero = m.run.delta.every((x) => x === 0)
-      ? "δ = 0, the ball reaches the base weights' mean"
+      ? `δ = 0, the mean of the base weights is ${m.problem.R > 0 ? "within the ball" : "b"}`
       : `δ = ${numbers.vector(m.run.delta)} after ${steps}`;
     return `${rescued}${zero}; the gap ${numbers.gap(m.run.gap)} proves it.`;
   }
@@ -44,14 +49,14 @@ const words = (() => {
     const runs = m.run.status === "infeasible";
     const { hull } = m.run;
     return [
-      ["delta", "δ", numbers.vector(now.delta)],
-      ["primal", "primal value ℓ", num(now.value, 4)],
-      ["dual", "dual value", runs ? "none" : num(now.proof.dual, 4)],
-      ["gap", "gap", runs ? "none" : numbers.gap(now.proof.gap)],
-      ["distance", "distance to the hull", num(hull.radius)],
-      ["size", "effective size of μ", `${num(tilt.effectiveSize(now.mu), 1)} of ${m.base.length}`],
+      ["delta", numbers.vector(now.delta)],
+      ["primal", num(now.value, 4)],
+      ["dual", runs ? "none" : num(now.proof.dual, 4)],
+      ["gap", runs ? "none" : numbers.gap(now.proof.gap)],
+      ["distance", num(hull.radius)],
+      ["size", `${num(tilt.effectiveSize(now.mu), 1)} of ${m.base.length}`],
     ];
   }
 
-  return { names, sentence, figures };
+  return { names, away, sentence, figures };
 })();

@@ -2,6 +2,15 @@
 // What panels share: a canvas of the width there is, axes, handles, legends.
 
 const frame = (() => {
+  // on a wide screen both rows of panels are seen at once, as far as they stay large enough to be read
+  function room() {
+    const root = document.documentElement;
+    if (!window.matchMedia("(min-width: 1700px)").matches || root.classList.contains("embedded")) return Infinity;
+    const above = document.querySelector(".panels").getBoundingClientRect().top + window.scrollY;
+    const texts = 164; // of a panel: its title, formula, legend and caption
+    return Math.max(240, (window.innerHeight - above - 34) / 2 - texts);
+  }
+
   class Panel {
     // `flat` says when the picture is a map, whose unit is the same in both directions
     constructor(id, draw, flat = () => false) {
@@ -16,8 +25,9 @@ const frame = (() => {
     render(m, now) {
       const width = Math.max(260, this.section.querySelector(".plot").clientWidth);
       const level = (4.4 / 6.4) * (width - 36) + 30;
-      const height = Math.round(this.flat(m) ? level : Math.max(258, level));
-      this.canvas.begin(width, height);
+      const height = Math.round(Math.min(this.flat(m) ? level : Math.max(258, level), room()));
+      const fitting = Math.min(width, Math.round((6.4 / 4.4) * (height - 30) + 36));
+      this.canvas.begin(this.flat(m) ? fitting : width, height);
       const { legend = [], caption = "", label = "" } = this.draw(this.canvas, m, now) ?? {};
       this.canvas.end();
       this.fill("legend", legend.map(([glyph, text]) => `<li>${mark(glyph)}<span>${text}</span></li>`).join(""));

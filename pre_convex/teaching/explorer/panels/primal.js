@@ -152,7 +152,7 @@ const primalPanel = (() => {
         legend.push([["dash", "separator"], runs ? "separating direction v" : "supporting direction v"]);
     }
     const caption = runs
-      ? `ℓ falls without end along v: <b>no minimum</b>. Now ${num(now.value)}.`
+      ? `ℓ falls without end ${m.k === 1 ? words.away(m) : "along v"}: <b>no minimum</b>. Now ${num(now.value)}.`
       : m.run.status === "boundary"
         ? "ℓ falls towards its limit and <b>never reaches it</b>: δ runs away."
         : `ℓ = <b>${num(now.value, 4)}</b> at δ = ${numbers.vector(now.delta)}.`;

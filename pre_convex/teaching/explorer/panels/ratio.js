@@ -46,10 +46,13 @@ const ratioPanel = (() => {
       if (y > box.top - 5 && y < box.bottom + 5)
         c.put("marks", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), y, 4.5) });
     });
-    return [
+    const legend = [
       [["line", "ratio-line"], "r(x) of the current δ"],
       [["circle", "mark of-q"], "μ / e<sup>a</sup> at the q points"],
     ];
+    if (m.best.status === "optimal" && now.time < m.steps)
+      legend.push([["dash", "ratio-best"], "r(x) of the optimum"]);
+    return legend;
   }
 
   // the part of a polygon where ⟨n, x⟩ ≥ level
@@ -149,7 +152,7 @@ const ratioPanel = (() => {
     const plane = m.state.space === "plane";
     const legend = plane ? inPlane(c, m, now) : onLine(c, m, now);
     const caption = plane
-      ? "log r(x) = ⟨δ, x⟩ − log Z: level lines are straight, and δ points uphill."
+      ? "Level lines of log r are straight, and δ points uphill."
       : m.state.space === "curve"
         ? "log r(x) = δ₁x + δ₂x² − log Z."
         : "log r(x) = δx − log Z.";

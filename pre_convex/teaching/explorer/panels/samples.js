@@ -16,7 +16,8 @@ const samplesPanel = (() => {
   function captionOf(m, now) {
     const { selected } = store;
     if (!selected || (selected.kind !== "q" && selected.kind !== "p")) {
-      return "Drag a point, or click an empty place to add one.";
+      const full = m.state.q.length >= model.MOST;
+      return full ? `Drag a point. ${model.MOST} are the most.` : "Drag a point, or click an empty place to add one.";
     }
     const { kind, index } = selected;
     return `<b>${kind} ${index + 1}</b>: ${marks.sentence(m, now, kind, index)}.`;

@@ -76,7 +76,7 @@ const weightsPanel = (() => {
     const size = tilt.effectiveSize(now.mu);
     const none = m.run.status === "infeasible";
     const caption = none
-      ? "<b>No weights</b> on these points satisfy the constraint: the dual is infeasible."
+      ? "<b>No weights</b> satisfy the constraint: the dual is infeasible."
       : `The weights are worth <b>${numbers.plain(size, 1)}</b> equal points of ${n}.`;
     return { legend, caption, label: `Weights of ${n} q points; effective size ${numbers.plain(size, 1)}` };
   }
