@@ -14,8 +14,14 @@ demo: setup
 test: setup
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
-docs: setup
+docs: setup docs/lessons/.stamp
 	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs docs/_build/html $(ARGS)
+
+# sphinx-gallery runs a lesson again when the lesson has changed; what it prints may have changed with the package, too
+docs/lessons/.stamp: $(shell find pre_convex -name '*.py' -not -path '*/lessons/*') docs/_ext/lesson_style.py constraints.txt
+	rm -rf docs/lessons
+	mkdir docs/lessons
+	@touch $@
 
 linkcheck: setup
 	$(BIN)/python -m sphinx -b linkcheck docs docs/_build/linkcheck $(ARGS)

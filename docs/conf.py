@@ -3,8 +3,6 @@
 import sys
 from pathlib import Path
 
-from sphinx_gallery.sorting import FileNameSortKey
-
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
@@ -31,7 +29,6 @@ extensions = [
 exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py", "**sg_execution_times.rst"]
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_block"]
 myst_heading_anchors = 3
-suppress_warnings = ["config.cache"]
 mathjax3_config = {"options": {"enableMenu": False}}  # the menu would load files that are not here
 smartquotes_action = "D"  # dashes only: F' is F transposed
 
@@ -57,12 +54,11 @@ add_module_names = False
 sphinx_gallery_conf = {
     "examples_dirs": "../pre_convex/teaching/lessons",
     "gallery_dirs": "lessons",
-    "filename_pattern": r"/\d\d_|/errata",
-    "within_subsection_order": FileNameSortKey,
+    "filename_pattern": r"\.py$",  # all of them run
+    "within_subsection_order": "FileNameSortKey",
     "parallel": True,  # as many processes as sphinx was given by -j
     "abort_on_example_error": True,
     "capture_repr": (),
-    "show_memory": False,
     "min_reported_time": 1e9,
     "write_computation_times": False,
     "remove_config_comments": True,

@@ -21,10 +21,11 @@ def fetch() -> Path:
     script = CACHE / VERSION / Path(FILE).name
     if script.exists() and is_known(script.read_bytes()):
         return script
-    if shutil.which("npm") is None:
+    npm = shutil.which("npm")
+    if npm is None:
         raise ExtensionError("npm is not installed, and MathJax comes from an npm package; install Node.js with npm")
     CACHE.mkdir(parents=True, exist_ok=True)
-    ran = subprocess.run(["npm", "pack", "--silent", f"mathjax@{VERSION}"], cwd=CACHE, capture_output=True, text=True)
+    ran = subprocess.run([npm, "pack", "--silent", f"mathjax@{VERSION}"], cwd=CACHE, capture_output=True, text=True)
     if ran.returncode != 0:
         raise ExtensionError(f"npm could not fetch mathjax {VERSION}: {ran.stderr.strip()}")
     package = CACHE / f"mathjax-{VERSION}.tgz"
