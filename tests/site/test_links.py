@@ -114,6 +114,18 @@ def test_solutions_are_closed_and_downloads_are_not_among_them(site):
         assert any(link.endswith(".py") for link in found.links)
 
 
+def test_punctuation_stays_with_its_formula(site):
+    behind = re.compile(r"\\\)</span>[.,;:!?)\]”]+(.{7})")
+    found = [(path.name, mark[0], mark[1]) for path in all_pages(site) for mark in behind.finditer(page(path).text)]
+    assert len(found) > 100
+    assert [place for place in found if place[2] != "</span>"] == []
+
+
+def test_letters_of_shapes_are_not_links(site):
+    for path in (site / "reference").glob("*.html"):
+        assert re.findall(r"<a [^>]*><em>[a-z]\w*</em></a>", page(path).text) == [], path.name
+
+
 def test_nothing_else_is_closed(site):
     for path in all_pages(site):
         if path.parent.name != "lessons":
