@@ -24,15 +24,19 @@ them.
 #
 # .. math::
 #
-#    D(\mu) = \sum_j\mu_j\log\frac{\mu_j(\delta)}{\mu_j} + \log Z(\delta) - \langle\delta, F^\top\mu\rangle
-#    = \ell(\delta) - \mathrm{KL}(\mu\,\|\,\mu(\delta)) .
+#    \begin{aligned}
+#    D(\mu) & = \sum_j\mu_j\log\frac{\mu_j(\delta)}{\mu_j} + \log Z(\delta) - \langle\delta, F^\top\mu\rangle \\
+#    & = \ell(\delta) - \mathrm{KL}(\mu\,\|\,\mu(\delta)) .
+#    \end{aligned}
 #
 # A Kullback-Leibler divergence is never negative, so
 #
 # .. math::
 #
-#    D(\mu) \;\le\; \text{optimum} \;\le\; \ell(\delta), \qquad
+#    \begin{gathered}
+#    D(\mu) \;\le\; \text{optimum} \;\le\; \ell(\delta), \\
 #    \text{gap} = \ell(\delta) - D(\mu) = \mathrm{KL}(\mu\,\|\,\mu(\delta)) .
+#    \end{gathered}
 #
 # Nothing was assumed about where the numbers come from. If the gap is :math:`10^{-6}`, no :math:`\delta` in the world
 # has a value that is better by more than :math:`10^{-6}`. We check it on six rows and a thousand random pairs.
@@ -102,12 +106,22 @@ assert dual(tilted(near)) > best.primal_value
 #
 # .. math::
 #
-#    \mu'_j = \mu_j\bigl(1 + \langle F_j - m,\ d\rangle\bigr), \qquad H d = u, \qquad u = b - m .
+#    \begin{gathered}
+#    \mu'_j = \mu_j\bigl(1 + \langle F_j - m,\ d\rangle\bigr), \\
+#    H d = u, \qquad u = b - m .
+#    \end{gathered}
 #
 # This is [LIFT]. Two sums show that it does what it should:
-# :math:`\sum_j\mu'_j = 1 + \langle m - m, d\rangle = 1`, and
-# :math:`\sum_j\mu'_j F_j = m + \sum_j\mu_j F_j(F_j - m)^\top d = m + Hd = b`. Both hold exactly, not to first order.
-# Only one thing has to be looked at: that no weight became negative.
+#
+# .. math::
+#
+#    \begin{aligned}
+#    \sum_j\mu'_j & = 1 + \langle m - m, d\rangle = 1, \\
+#    \sum_j\mu'_j F_j & = m + \sum_j\mu_j F_j(F_j - m)^\top d \\
+#    & = m + Hd = b .
+#    \end{aligned}
+#
+# Both hold exactly, not to first order. Only one thing has to be looked at: that no weight became negative.
 
 
 def lift(delta):

@@ -23,8 +23,10 @@ parameter :math:`\delta`, tilted weights :math:`\mu(\delta)` of [LINK], their me
 #
 # .. math::
 #
-#    \log Z = \log\sum_j e^{a_j + \langle\delta,F_j\rangle}, \qquad m = \sum_j\mu_j F_j, \qquad
-#    H = \sum_j\mu_j (F_j - m)(F_j - m)^\top .
+#    \begin{aligned}
+#    \log Z & = \log\sum_j e^{a_j + \langle\delta,F_j\rangle}, \qquad m = \sum_j\mu_j F_j, \\
+#    H & = \sum_j\mu_j (F_j - m)(F_j - m)^\top .
+#    \end{aligned}
 #
 # The gradient is :math:`m - b` and the Hessian is :math:`H`. However many rows there are, what is left of them is
 # :math:`1 + k + k^2` numbers.
@@ -181,8 +183,10 @@ assert interior[10] > slow_excess[10] > newton_excess[5]
 #
 # .. math::
 #
-#    \Delta\mu = \mu\circ(A^\top\Delta\nu - r_d),
-#    \qquad A\,\mathrm{diag}(\mu)A^\top\,\Delta\nu = A(\mu\circ r_d) - r_p ,
+#    \begin{gathered}
+#    \Delta\mu = \mu\circ(A^\top\Delta\nu - r_d), \\
+#    A\,\mathrm{diag}(\mu)A^\top\,\Delta\nu = A(\mu\circ r_d) - r_p ,
+#    \end{gathered}
 #
 # with :math:`r_d = \log\mu - a + 1 - A^\top\nu` and :math:`r_p = A\mu - (b, 1)`. What has to be solved is a matrix of
 # size :math:`k + 1`. Eliminating its last unknown leaves, for weights with sum one, their covariance :math:`H`.
@@ -255,11 +259,12 @@ for n in (100, 400, 1600):
 #
 # .. math::
 #
-#    \log Z = \log(e^{\log Z_1} + e^{\log Z_2}), \qquad m = m_1 + s(m_2 - m_1),
-#
-# .. math::
-#
-#    H = (1 - s)H_1 + sH_2 + s(1 - s)(m_2 - m_1)(m_2 - m_1)^\top .
+#    \begin{aligned}
+#    \log Z & = \log(e^{\log Z_1} + e^{\log Z_2}), \\
+#    m & = m_1 + s(m_2 - m_1), \\
+#    H & = (1 - s)H_1 + sH_2 \\
+#    & \quad + s(1 - s)(m_2 - m_1)(m_2 - m_1)^\top .
+#    \end{aligned}
 #
 # This operation is associative and commutative and has a neutral element, the summary of no rows. So blocks may be
 # visited in any order, by any number of machines, and only :math:`1 + k + k^2` numbers travel. Carrying :math:`\log Z`

@@ -160,7 +160,10 @@ assert fidelities[2.0] < 0.8
 #
 # .. math::
 #
-#    V = H^{-1} \Bigl( \sum_i (w_i - \mu_i)^2\, (u_i - b)(u_i - b)^\top \Bigr) H^{-1}.
+#    \begin{aligned}
+#    V & = H^{-1} S H^{-1}, \\
+#    S & = \sum_i (w_i - \mu_i)^2\, (u_i - b)(u_i - b)^\top .
+#    \end{aligned}
 #
 # The truth that these intervals aim at is the answer for infinitely many points of *this* box; here, from a fine
 # grid. They cover it. Squaring first, as for independent samples, gives intervals that are many times too long.
