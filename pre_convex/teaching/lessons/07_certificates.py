@@ -181,7 +181,7 @@ left.set(xlabel="Newton step", ylabel="value", title="Two bounds")
 left.legend()
 right.semilogy(gap, "D-", color=GREEN)
 right.axhline(np.finfo(float).eps, color=GREY, linestyle="--", linewidth=1)
-right.text(0.0, 2.0 * np.finfo(float).eps, "precision of numbers near 1", color=GREY, fontsize=9, va="bottom")
+right.text(0.0, 5e-16, "precision of numbers near 1", color=GREY, fontsize=9, va="bottom")
 right.set(xlabel="Newton step", ylabel="gap", title="Their distance", ylim=(1e-24, 1))
 plt.show()
 
@@ -291,7 +291,8 @@ for solver in [s for s in ("CLARABEL", "ECOS", "SCS") if s in pre.installed_solv
         wrong = excess > allowed
         false_claims += answer.claim == "optimal" and wrong
         print(f"{says} excess {excess:.1e}  proven {'wrong' if wrong else 'right'}")
-        assert not (wrong and answer.status is pre.Status.OPTIMAL)  # the package does not repeat a false claim
+        # the package does not repeat a false claim
+        assert not (wrong and answer.status is pre.Status.OPTIMAL)
 assert proven.status.ok
 assert false_claims >= 2
 

@@ -130,10 +130,10 @@ plt.show()
 # :math:`b` is larger along the long axis :math:`(1, 1)`; of the 15 most influential ones it is larger across.
 
 for side, x, predicted in (("p", x_p, influence_p), ("q", x_q, influence_q)):
-    ratio = np.abs((x - b) @ [1.0, -1.0]), np.abs((x - b) @ [1.0, 1.0])
+    across, along = (np.abs((x - b) @ axis) for axis in ([1.0, -1.0], [1.0, 1.0]))
     strong = np.argsort(-np.linalg.norm(predicted, axis=1))[:15]
-    of_all, of_strong = (ratio[0][i].mean() / ratio[1][i].mean() for i in (slice(None), strong))
-    print(f"side {side}: across / along, all samples {of_all:.2f}, the 15 most influential {of_strong:.2f}")
+    of_all, of_strong = across.mean() / along.mean(), across[strong].mean() / along[strong].mean()
+    print(f"side {side}: across / along {of_all:.2f}, of the 15 {of_strong:.2f}")
     assert of_all < 1.0 < of_strong
 
 # %%
@@ -454,7 +454,8 @@ bound = np.sqrt(0.95 * 0.05 / small_runs)
 for kind, count in inside.items():
     print(f"{kind:8s} covers {count / small_runs:.1%} (at 95 %: ± {bound:.1%})")
 assert inside["centred"] / small_runs < 0.95 - 3 * bound
-lost, repaired = 0.95 * small_runs - inside["centred"], inside["hc3"] - inside["centred"]
+lost = 0.95 * small_runs - inside["centred"]
+repaired = inside["hc3"] - inside["centred"]
 assert repaired > 0.5 * lost  # most of the loss
 
 # %%

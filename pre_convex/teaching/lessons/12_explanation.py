@@ -369,7 +369,8 @@ print(f"gradient {gradient[1]}, limit for this box {goal:.3f}")
 for n in (25, 100, 400, 1600):
     ends = []
     for i in range(40):
-        interval = explain(black_box, x_0, Box(0.5), n=n, label=1, random_state=i).conf_int()
+        near = explain(black_box, x_0, Box(0.5), n=n, label=1, random_state=i)
+        interval = near.conf_int()
         ends.append([interval.lower[1], interval.upper[1]])
     low, high = np.transpose(ends)
     widths.append(np.mean(high - low))
@@ -380,7 +381,8 @@ held = np.array(held)
 assert held[0, 0] > 0.5
 assert held[3, 0] == 0.0
 assert held[:, 1].min() > 0.75
-assert np.all(np.abs(np.array(widths[:3]) / widths[1:] - 2.0) < 0.5)  # four times the points, half the length
+# four times the points, half the length
+assert np.all(np.abs(np.array(widths[:3]) / widths[1:] - 2.0) < 0.5)
 
 # %%
 # **Exercise 3.** The black box has log-odds :math:`3 u_1`, but lies at one single point of 300: there it says
