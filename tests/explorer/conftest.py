@@ -13,6 +13,9 @@ def address(tmp_path_factory):
     return path.as_uri()
 
 
+CALM = {"media": "screen", "color_scheme": "light", "forced_colors": "none", "reduced_motion": "reduce"}
+
+
 class Visitor:
     """Opens the page, in a tab of its own or in one that is used again; every complaint and request is kept."""
 
@@ -29,13 +32,20 @@ class Visitor:
         page.wait_for_selector("html.ready")
         return page
 
-    def preset(self, name, width=1300, height=1000, scheme="light", media="screen", colors="none"):
+    def load(self, address):
+        """The tab that is used again, loaded anew at a query and fragment."""
+        self.page.emulate_media(**CALM)
+        self.page.goto(f"{self.address}{address}")
+        self.page.wait_for_selector("html.ready")
+        return self.page
+
+    def preset(self, name, width=1300, height=1000, **media):
         """The tab that is used again, with a preset."""
         page = self.page
         if page.viewport_size != (size := {"width": width, "height": height}):
             page.set_viewport_size(size)
             page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce", media=media, forced_colors=colors)
+        page.emulate_media(**{**CALM, **media})
         page.evaluate(
             """name => { document.activeElement.blur(); scrollTo(0, 0); player.follow();
                 store.replace(presets.copy(presets.find(name).state)); explorer.flush(); }""",

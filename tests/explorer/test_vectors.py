@@ -29,11 +29,15 @@ SOLVE = """vectors => vectors.map(v => {
 
 
 @pytest.fixture(scope="module")
-def answers(browser, address):
+def page(browser, address):
     page = browser.new_page()
     page.goto(address)
+    return page
+
+
+@pytest.fixture(scope="module")
+def answers(page):
     found = page.evaluate(SOLVE, VECTORS)
-    page.close()
     return dict(zip([v["name"] for v in VECTORS], found, strict=True))
 
 
@@ -147,15 +151,12 @@ TOUCHING = {
 
 # weights may miss the constraint by 1e-12; a circle leaves its tangent by the square, so along it that is 1.4e-6, and D
 # changes by log 4 times as much
-def test_a_ball_that_just_touches_the_hull_and_points_in_one_place(browser, address):
-    page = browser.new_page()
-    page.goto(address)
+def test_a_ball_that_just_touches_the_hull_and_points_in_one_place(page):
     problems = [[F, b, R, norm] for F, b, R, norm, *_ in TOUCHING.values()]
     script = """problems => problems.map(([F, b, R, norm]) => ["newton", "gradient"].map(method => {
         const {status, mu, dual, delta, path} = solver.solve(tilt.problem(F, b, F.map(() => 0), R, norm), method);
         return {status, mu, dual, delta, proofs: path.map(x => [x.value, x.proof.gap, x.proof.mu])}; }))"""
     found = page.evaluate(script, problems)
-    page.close()
     for (name, case), runs in zip(TOUCHING.items(), found, strict=True):
         F, b, R, norm, status, mu, dual = case
         expected = -sum(w * LOG(w * len(mu)) for w in mu if w) if dual is None else dual
