@@ -112,7 +112,7 @@ def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
         free_directions=solution.free_directions,
         warnings=(),
     )
-    object.__setattr__(facts, "warnings", tuple(_warnings(facts, problem.k)))
+    object.__setattr__(facts, "warnings", tuple(_warnings(facts, problem)))
     return facts
 
 
@@ -183,10 +183,10 @@ def _hull_distance(problem: RatioProblem, solution: Solution) -> float:
     return 0.0 if problem.radius == 0.0 and solution.status.ok else minimal_radius(problem).radius
 
 
-def _warnings(d: Diagnostics, k: int) -> list[str]:
+def _warnings(d: Diagnostics, problem: RatioProblem) -> list[str]:
     """What a careful reader of the figures would say."""
     notes = []
-    few = max(10.0, 2.0 * k)
+    few = max(10.0, 2.0 * problem.k)
     if d.ess_p < few:
         notes.append(
             f"ESS of the p side is {d.ess_p:.0f}: the likelihood is much sharper than the prior sample; "
@@ -206,7 +206,8 @@ def _warnings(d: Diagnostics, k: int) -> list[str]:
             notes.append(f"Pareto k of the {name} is {value:.2f}: single samples decide; intervals are too short")
     if max(d.largest_p, d.largest_mu) > 0.5:
         notes.append("one sample has more than half of the weight")
-    if d.condition > 1e8:
+    shared = problem.radius > 0.0 and problem.norm == 2  # then collinear features have one answer
+    if d.condition > 1e8 and not shared:
         notes.append(f"condition number {d.condition:.0e}: some features are nearly collinear under the weights")
     if d.free_directions:
         notes.append(

@@ -353,6 +353,20 @@ def test_warnings_come_in_plain_words():
     assert np.abs(calm.balance_after).max() < 1e-8
 
 
+def test_collinear_features_are_told_unless_a_radius_shares_their_weight():
+    rng = np.random.default_rng(0)
+    x_p, x_q = rng.normal(0.3, 1.0, (300, 1)), rng.normal(0.0, 1.0, (300, 1))
+    p, q = (np.hstack([x, x + 1e-5 * rng.normal(size=x.shape)]) for x in (x_p, x_q))
+
+    def told(**settings):
+        warnings = pre.KLIEP(**settings).fit(p, q).diagnostics().warnings
+        return any("collinear" in text for text in warnings)
+
+    assert told()
+    assert told(radius=0.1, norm=np.inf)
+    assert not told(radius=0.1)
+
+
 def test_pareto_k_knows_heavy_tails():
     pytest.importorskip("arviz_stats")
     from pre_convex.diagnostics import pareto_k
