@@ -8,7 +8,8 @@ data only through averages. Afterwards you know
 * what one pass over the data returns, and how Newton's method is built from passes;
 * why passes can be cut into blocks and merged, in any order, on any machine;
 * what a cone solver stores and how it grows with the number of rows, counted and not timed;
-* why solving a few rows first saves most of the work, and when a cone solver is the better choice.
+* why solving a few rows first and keeping their curvature saves most of the work, and when a cone solver is the better
+  choice.
 
 Symbols: :math:`n` rows :math:`F_j` with :math:`k` features, base weights :math:`e^{a_j}`, target :math:`b`, ratio
 parameter :math:`\delta`, tilted weights :math:`\mu(\delta)` of [LINK], their mean :math:`m` and covariance :math:`H`.
