@@ -153,7 +153,8 @@ def test_teach_lists_the_lessons(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_teach_writes_a_script_and_a_notebook_that_run(tmp_path):
+def test_teach_writes_a_script_and_a_notebook_that_run(tmp_path, monkeypatch):
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # a notebook would draw nothing with agg
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     ran = teach(tmp_path, "4")
