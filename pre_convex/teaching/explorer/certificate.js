@@ -108,11 +108,9 @@ const certificate = (() => {
       }
     }
     if (!lifts && best.cost > 1e-12) {
-      const nearest = now.mu.map(() => 0);
-      for (const [j, w] of hull.weights) nearest[j] += w;
       const others = [
         known && weighed(p, now, known),
-        weighed(p, now, nearest),
+        weighed(p, now, geometry.spread(now.mu.length, hull.weights)),
         ...aims.map((aim) => mixture(p, now, hull.hull, aim)),
       ];
       for (const other of others) if (other) keep(other.cost, other.mu, "mixture");

@@ -176,5 +176,12 @@ const geometry = (() => {
     return best;
   }
 
-  return { edges, extent, distance, leave };
+  // weights of a few of n points as weights of all
+  function spread(n, few) {
+    const mu = Array(n).fill(0);
+    for (const [j, w] of few) mu[j] += w;
+    return mu;
+  }
+
+  return { edges, extent, distance, leave, spread };
 })();

@@ -125,13 +125,8 @@ const solver = (() => {
     // along the touching point of a circle δ has to turn, and would be straight only at infinity
     const straight = !face || p.norm !== "2" || Math.abs(face.delta[0]) <= 1e-9;
     const attained = all && straight && (!face || face.status !== "boundary");
-    return {
-      mu: spreadOf(
-        p,
-        rows.map((j, i) => [j, few[i]]),
-      ),
-      attained,
-    };
+    const pairs = rows.map((j, i) => [j, few[i]]);
+    return { mu: geometry.spread(p.G.length, pairs), attained };
   }
 
   // the face across v as a problem of its own on a line, whose ball is the part of the line within the ball
@@ -152,16 +147,10 @@ const solver = (() => {
     const places = F.map((f) => f[0]);
     // the ball does meet the points' hull; round-off must not part them
     const [first, last] = [Math.min(...places), Math.max(...places)];
-    [low, high] = [low, high].map((s) => Math.max(first, Math.min(last, s)));
+    [low, high] = [low, high].map((s) => linear.clamp(s, [first, last]));
     const half = (high - low) / 2;
     const a = rows.map((j) => p.a[j]);
     return tilt.problem(F, [(low + high) / 2], a, half > 1e-9 * p.R ? half : 0);
-  }
-
-  function spreadOf(p, weights) {
-    const mu = p.a.map(() => 0);
-    for (const [j, w] of weights) mu[j] += w;
-    return mu;
   }
 
   // {status, hull, path, delta, mu, value, dual, gap}: every point of the path carries its own certificate

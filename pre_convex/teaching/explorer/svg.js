@@ -124,5 +124,5 @@ const svg = (() => {
       ) + "Z",
   };
 
-  return { Canvas, scale, ticks, roundUp, path, shapes };
+  return { NS, Canvas, scale, ticks, roundUp, path, shapes };
 })();

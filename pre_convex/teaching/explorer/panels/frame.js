@@ -111,9 +111,9 @@ const frame = (() => {
     const name = `clip-${id}`;
     let shape = c.node.querySelector(`#${name} rect`);
     if (!shape) {
-      const outer = document.createElementNS("http://www.w3.org/2000/svg", "clipPath");
+      const outer = document.createElementNS(svg.NS, "clipPath");
       outer.id = name;
-      shape = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      shape = document.createElementNS(svg.NS, "rect");
       outer.append(shape);
       c.node.prepend(outer);
     }
