@@ -486,6 +486,9 @@ def test_all_panels_are_seen_at_once_on_a_projector(visit):
         assert max(page.evaluate(bottoms)) <= 1080, preset
         cut = page.evaluate("[...document.querySelectorAll('.figures dd')].map(n => n.scrollWidth - n.clientWidth)")
         assert max(cut) <= 0, preset
+    page.evaluate("store.replace(link.read('f=plane&q=-1,-1;0,0;1,1&b=0.4,0.5')); explorer.flush();")  # δ in thousands
+    assert max(abs(x) for x in delta(page)) > 1000
+    assert page.evaluate("(n => n.scrollWidth - n.clientWidth)(document.querySelector('#figure-delta'))") <= 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
