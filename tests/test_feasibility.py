@@ -95,6 +95,19 @@ def test_an_edge_of_few_rows_is_no_optimum_however_small_the_last_gradient(F, b)
     assert pre.solve_many(problem, [problem.target])[0].status is pre.Status.BOUNDARY
 
 
+@pytest.mark.parametrize("share", [2.5e-9, 1e-6, 1e-3, 0.3])
+@pytest.mark.parametrize("norm", [2, np.inf, 1])
+def test_rows_in_one_place_share_their_weight_however_close_to_a_corner_the_target_is(share, norm):
+    F = np.array([[0, 0]] * 3 + [[1, 1], [-1, 1], [2, 4]], dtype=float)
+    problem = pre.RatioProblem([share, share], F, norm=norm)
+    solution = pre.solve(problem, check=False)
+    assert solution.status is pre.Status.BOUNDARY
+    mu = np.array([(1 - share) / 3] * 3 + [share, 0, 0])
+    np.testing.assert_allclose(solution.mu, mu, atol=1e-9)
+    assert solution.dual_value == pytest.approx(problem.dual_value(mu), abs=1e-8)
+    assert solution.gap <= 1e-7
+
+
 def test_at_a_vertex_all_weight_is_on_one_row():
     F = np.random.default_rng(1).normal(size=(100, 2))
     corner = int(np.argmax(F @ [1.0, 0.5]))

@@ -15,6 +15,9 @@ from .steps import make_penalty
 
 __all__ = ["solve_on_boundary"]
 
+#: every face with the logarithm of its base weights, which it counts as one, and the normal of the next face in it
+Normals = list[tuple[RatioProblem, float, Array]]
+
 
 def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol: float) -> Solution:
     """Solve on the face of the hull that holds the target, and go far enough along its normal.
@@ -25,42 +28,57 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     """
     if not problem.rows.in_memory:  # the face may be as long as the data; what was found so far stands
         return replace(solution, status=Status.BOUNDARY, hull=hull)
+    nearest = np.zeros(problem.n_q)
+    nearest[hull.index] = hull.weights
     if problem.radius > 0.0:
+        return _on_boundary(problem, hull, solution, solution.delta, nearest, problem.dual_value(nearest))
+    delta, mu, lower = solution.delta, nearest, -np.inf
+    # the supporting direction is as exact as the program that found it, so rows of the face may lie a little lower
+    for share in (1e-9, 1e-7, 1e-5):
+        found = _smallest_face(problem, hull, tol, share)
+        if found is None or found[-1] <= lower:
+            continue
+        face, index, delta, normals, lower = found
         mu = np.zeros(problem.n_q)
-        mu[hull.index] = hull.weights
-        return _on_boundary(problem, hull, solution, solution.delta, mu, problem.dual_value(mu))
+        mu[index] = exp(face.log_mu(delta))
+        most = tol * (1.0 + abs(lower))
+        for outer, log_total, v in reversed(normals):  # the outermost face last: its normal must outweigh the others
+            delta = delta + _far_enough(outer, delta, v, lower - log_total, 0.1 * most) * v
+        if problem.value(delta) - lower <= most:
+            break
+    if mu is nearest:  # no face was found: feasible weights at least, and the δ that Newton reached
+        lower = problem.dual_value(nearest)
+    return _on_boundary(problem, hull, solution, delta, mu, lower)
+
+
+def _smallest_face(
+    problem: RatioProblem, hull: Hull, tol: float, share: float
+) -> tuple[RatioProblem, Array, Array, Normals, float] | None:
+    """The face on which Newton proves an answer, its rows, δ, the normals that lead to it, and the value of [D].
+
+    A row is on a face if it lies below its height by no more than a share of what the rows differ by, or carries one of
+    the nearest weights, which are on every face that holds b. None where no face is found so.
+    """
     index = np.flatnonzero(problem.log_base > -np.inf)
-    # every face with the logarithm of its base weights, which it counts as one, and the normal of the next face in it
-    normals: list[tuple[RatioProblem, float, Array]] = []
-    face, here, found = problem, hull, None
+    normals: Normals = []
+    face, here = problem, hull
     # b may miss the face by round-off; the nearest point of the hull does not
     solid = hull.weights > 1e-13
-    target = hull.weights[solid] @ problem.features_q[hull.index[solid]] / hull.weights[solid].sum()
+    support = hull.index[solid]
+    target = hull.weights[solid] @ problem.features_q[support] / hull.weights[solid].sum()
     while here.position is Position.BOUNDARY and len(normals) <= problem.k:
-        v = here.direction
-        heights = _heights(face, v)
+        heights = _heights(face, here.direction)
         slack = heights.max() - heights
-        on_face = slack <= 1e-9 * max(float(np.ptp(slack)), 1e-300)
-        normals.append((face, log_sum_exp(problem.log_base[index]), v))
-        index = index[on_face]
+        normals.append((face, log_sum_exp(problem.log_base[index]), here.direction))
+        index = index[(slack <= share * max(float(np.ptp(slack)), 1e-300)) | np.isin(index, support)]
         face = RatioProblem(target, problem.features_q[index], problem.log_base[index])
         found = newton(face, make_penalty(face), tol=0.01 * tol)  # far out, weights tell more than the gap
         if found.certificate.proves(tol):
-            break
+            # the face's base weights were normalised to one; [D] counts them as they are
+            lower = found.certificate.dual_value + log_sum_exp(problem.log_base[index])
+            return face, index, found.delta, normals, lower
         here = minimal_radius(face)
-    mu = np.zeros(problem.n_q)
-    if found is not None and found.certificate.proves(tol):
-        mu[index] = exp(face.log_mu(found.delta))
-        # the face's base weights were normalised to one; [D] counts them as they are
-        lower = found.certificate.dual_value + log_sum_exp(problem.log_base[index])
-        delta = found.delta
-    else:  # feasible weights at least, and the δ that Newton reached
-        mu[hull.index] = hull.weights
-        lower = problem.dual_value(mu)
-        delta, normals = solution.delta, []
-    for outer, log_total, v in reversed(normals):  # the outermost face last: its normal must outweigh the others
-        delta = delta + _far_enough(outer, delta, v, lower - log_total, 0.1 * tol * (1.0 + abs(lower))) * v
-    return _on_boundary(problem, hull, solution, delta, mu, lower)
+    return None
 
 
 def _far_enough(problem: RatioProblem, delta: Array, v: Array, lower: float, most: float) -> float:
