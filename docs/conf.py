@@ -26,7 +26,7 @@ extensions = [
     "outside_pages",
     "readable_text",
 ]
-exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py", "**sg_execution_times.rst"]
+exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py"]
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_block"]
 myst_heading_anchors = 3
 mathjax3_config = {"options": {"enableMenu": False}}  # the menu would load files that are not here

@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 
 from .errors import DataError
 
-__all__ = ["read_arrays", "write_arrays", "write_whole"]
+__all__ = ["read_arrays", "write_arrays", "write_text", "write_whole"]
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> Path:

@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 def build(folder):
     """Build from a copy, so that lessons run anew and the checkout stays as it is; returns the exit code."""
     folder.mkdir()
-    generated = shutil.ignore_patterns("_build", "lessons", "sg_execution_times.rst", "__pycache__")
+    generated = shutil.ignore_patterns("_build", "lessons", "__pycache__")
     shutil.copytree(DOCS, folder / "docs", ignore=generated)
     shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=generated)
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md"):
