@@ -1,11 +1,15 @@
 """Pages of lessons: solutions stay closed until opened, without a script, and downloads stand at the end."""
 
 import re
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.addnodes import only
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+
+from pre_convex.teaching.catalogue import lessons
+from pre_convex.teaching.notebook import to_notebook
 
 
 class MoveDownloads(SphinxTransform):
@@ -68,8 +72,17 @@ def asks(paragraph: nodes.paragraph) -> bool:
     return isinstance(paragraph[0], nodes.strong) and paragraph[0].astext().startswith("Exercise")
 
 
+def write_notebooks(app: Sphinx) -> None:
+    """Offer the notebooks that ``pre-convex teach`` writes; in those of sphinx-gallery links are left as markup."""
+    for lesson in lessons():
+        place, text = Path(app.srcdir) / "lessons" / f"{lesson.stem}.ipynb", to_notebook(lesson)
+        if place.read_text(encoding="utf-8") != text:  # a page is written again when a file that it offers is newer
+            place.write_text(text, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
+    app.connect("builder-inited", write_notebooks)  # sphinx-gallery has a higher priority
     app.add_transform(MoveDownloads)
     app.add_transform(CloseSolutions)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

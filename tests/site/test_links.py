@@ -9,6 +9,8 @@ import pytest
 from site_pages import all_pages, page
 
 import pre_convex
+from pre_convex.teaching.catalogue import lessons
+from pre_convex.teaching.notebook import to_notebook
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,6 +114,13 @@ def test_solutions_are_closed_and_downloads_are_not_among_them(site):
         assert found.footers_in_solutions == 0
         assert any(link.endswith(".ipynb") for link in found.links)
         assert any(link.endswith(".py") for link in found.links)
+
+
+def test_downloads_are_what_teach_writes(site):
+    for lesson in lessons():
+        for name, text in ((f"{lesson.stem}.ipynb", to_notebook(lesson)), (f"{lesson.stem}.py", lesson.source)):
+            [place] = (site / "_downloads").glob(f"*/{name}")
+            assert place.read_text(encoding="utf-8") == text, name
 
 
 def test_punctuation_stays_with_its_formula(site):
