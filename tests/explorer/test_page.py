@@ -405,11 +405,13 @@ def test_a_phone_has_one_column_and_room_for_fingers(visit):
     old = delta(page)
     x, y = centre(page, "samples", "q", 4)
     touch = page.context.new_cdp_session(page)
-    for kind, by in (("touchStart", 0), ("touchMove", 20), ("touchMove", 40), ("touchEnd", None)):
-        points = [] if by is None else [{"x": x + by, "y": y + 0.6 * by}]
+    # slowly enough for a browser that would rather scroll to take over
+    for kind, by in (("touchStart", 0), *(("touchMove", 5 * i) for i in range(1, 13)), ("touchEnd", None)):
+        points = [] if by is None else [{"x": x + 0.3 * by, "y": y + by}]
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     settle(page)
     assert delta(page) != old
+    assert centre(page, "samples", "q", 4) == pytest.approx((x + 18, y + 60), abs=1.5)
 
 
 CROWDED = (

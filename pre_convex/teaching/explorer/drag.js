@@ -63,6 +63,11 @@ const drag = (() => {
       store.select(handle.kind, handle.index);
       if (circle.hasAttribute("tabindex")) circle.focus({ preventScroll: true, focusVisible: false });
     });
+    // a finger on a handle moves it, and does not scroll the page; the touch-action of a circle is not heeded
+    const keepStill = (event) => {
+      if (nearest(node, local(node, event.touches[0]))) event.preventDefault();
+    };
+    node.addEventListener("touchstart", keepStill, { passive: false });
     node.addEventListener("pointermove", (event) => {
       if (!held || event.pointerId !== held.id) return;
       const at = local(node, event);
