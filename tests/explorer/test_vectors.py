@@ -64,7 +64,7 @@ def test_the_vectors_cover_what_can_happen():
     assert max(max(v["log_base"]) - min(v["log_base"]) for v in VECTORS) >= 100
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=[v["name"] for v in VECTORS])
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda v: v["name"])
 def test_the_browser_finds_the_same_answer(answers, vector):
     found = answers[vector["name"]]
     assert found["status"] == vector["status"]
@@ -86,18 +86,16 @@ def test_the_browser_finds_the_same_answer(answers, vector):
         assert found["values"][-1] < found["values"][len(found["values"]) // 2] < 0  # it falls on
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=[v["name"] for v in VECTORS])
+@pytest.mark.parametrize("vector", [v for v in VECTORS if v["position"] == "outside"], ids=lambda v: v["name"])
 def test_a_separating_direction_separates(answers, vector):
     hull = answers[vector["name"]]["hull"]
-    if hull["position"] != "outside":
-        return
     v, F, b = np.array(hull["direction"]), np.array(vector["features"]), np.array(vector["target"])
     dual = {"2": 2, "inf": 1, "1": np.inf}[vector["norm"]]
     assert np.linalg.norm(v, dual) == pytest.approx(1.0, rel=1e-12)
     assert v @ b - (F @ v).max() == pytest.approx(hull["radius"], rel=1e-9)
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=[v["name"] for v in VECTORS])
+@pytest.mark.parametrize("vector", [v for v in VECTORS if v["certificates"]], ids=lambda v: v["name"])
 def test_certificates_away_from_the_optimum_are_the_packages_or_tighter(answers, vector):
     F, b = np.array(vector["features"]), np.array(vector["target"])
     order = {"2": 2, "inf": np.inf, "1": 1}[vector["norm"]]
