@@ -32,7 +32,7 @@ def _numbers(x: Any, name: str) -> Array:
     if x is None:
         raise DataError(f"{name}: is None; pass an array of numbers")
     if isinstance(x, str | os.PathLike):
-        raise DataError(f"{name}: is text or a path; files are read by RatioProblem.from_blocks, arrays go in here")
+        raise DataError(f"{name}: is text or a path; pass an array of numbers (RatioProblem.from_blocks reads files)")
     if column_names(x) is not None or hasattr(x, "to_frame"):
         x = _from_frame(x, name)
     if hasattr(x, "toarray") and hasattr(x, "nnz"):

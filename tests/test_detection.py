@@ -698,7 +698,7 @@ def test_the_legend_names_every_channel(channels, last):
         ({"rate": 7}, "rate: 7 is not between"),
         ({"seed": -1, "replicates": 39}, "seed: -1 is not"),
         ({"seed": "a", "replicates": 39}, "seed: 'a' is not"),
-        ({"reference": "a"}, "reference: holds"),
+        ({"reference": "a"}, "reference: is text"),
         ({"reference": [[1.0], [2.0, 3.0]]}, "reference: cannot be read as an array"),
         ({"pairs": np.zeros((9, 24))}, "pairs: are for simulated background"),
         ({"pairs": np.zeros((9, 12)), "replicates": 39}, "pairs: has sequences of 12 time points, a pair of windows"),

@@ -93,8 +93,8 @@ DIRECT = {
 SAMPLES = {
     "nan in x_p": (lambda: pre.RatioProblem.from_samples(broken(of=X), X), r"x_p: row 4, column 1 is nan"),
     "empty x_q": (lambda: pre.RatioProblem.from_samples(X, np.zeros((0, 2))), r"x_q: is empty"),
-    "a path": (lambda: pre.RatioProblem.from_samples(Path("p.npy"), X), r"x_p: is .* RatioProblem.from_blocks"),
-    "the name of a file": (lambda: pre.KLIEP().fit(X, "q.parquet"), r"x_q: is .* RatioProblem.from_blocks"),
+    "a path": (lambda: pre.RatioProblem.from_samples(Path("p.npy"), X), r"x_p: is text .*RatioProblem.from_blocks"),
+    "the name of a file": (lambda: pre.KLIEP().fit(X, "q.parquet"), r"x_q: is text .*RatioProblem.from_blocks"),
     "labels": (lambda: pre.KLIEP().fit(X, np.zeros(15)), r"x_q: has 1 columns, x_p has 2; .* RatioClassifier"),
     "other width": (lambda: pre.RatioProblem.from_samples(X, X[:, :1]), r"x_q: has 1 columns, x_p has 2"),
     "likelihood of the wrong length": (

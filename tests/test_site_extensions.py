@@ -74,7 +74,7 @@ def test_a_tag_is_a_link_where_it_is_defined_and_a_warning_where_it_is_not(tmp_p
     )
     (tmp_path / "equations.md").write_text("# Equations\n\n**[P]** is the primal.\n")
     (tmp_path / "index.md").write_text("# Page\n\nSee [P], [NONE] and `[CODE]`.\n\n```{toctree}\nequations\n```\n")
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", str(tmp_path), str(tmp_path / "html")]
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "--no-color", str(tmp_path), str(tmp_path / "html")]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ran.stderr.split("WARNING: ")[1:] == ["index: [NONE] is not defined in equations.md\n"]
     text = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
