@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -58,12 +59,19 @@ class Diagnostics:
     free_directions: int
     warnings: tuple[str, ...]
 
+    @property
+    def tails(self) -> str:
+        """The tail indices in words, or what they lack."""
+        if np.isnan([self.pareto_k_p, self.pareto_k_mu]).all() and find_spec("arviz_stats") is None:
+            return "not computed without pip install 'pre_convex[diagnostics]'"
+        return f"p {self.pareto_k_p:.2f}, weights {self.pareto_k_mu:.2f}"
+
     def __str__(self) -> str:
         lines = [
             f"effective sample size   p {self.ess_p:.1f} of {self.n_p}, q {self.ess_base:.1f} of {self.n_q}, "
             f"weights {self.ess_mu:.1f} of {self.n_q}",
             f"largest weight          p {self.largest_p:.1%}, weights {self.largest_mu:.1%}",
-            f"Pareto k                p {self.pareto_k_p:.2f}, weights {self.pareto_k_mu:.2f}",
+            f"Pareto k                {self.tails}",
             f"balance                 {np.abs(self.balance_before).max():.3g} before, "
             f"{np.abs(self.balance_after).max():.3g} after (largest, in standard deviations)",
             f"distance to the hull    {self.hull_distance:.4g}",

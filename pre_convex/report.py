@@ -155,6 +155,6 @@ def make_report(
     notes.append(
         ("ESS", f"p {d.ess_p:.0f} of {d.n_p}, q {d.ess_base:.0f} of {d.n_q}, weights {d.ess_mu:.0f} of {d.n_q}")
     )
-    notes.append(("Pareto k", f"p {d.pareto_k_p:.2f}, weights {d.pareto_k_mu:.2f}"))
+    notes.append(("Pareto k", d.tails))
     notes.append(("condition", f"{d.condition:.3g}, distance to the hull {d.hull_distance:.3g}"))
     return Report(title, problem.feature_names, frozen(values), level, tuple(notes), d.warnings)

@@ -1,6 +1,7 @@
 """Estimators: scikit-learn's conventions, radius choice, kernels, summaries, files."""
 
 import pickle
+import sys
 
 import cvxpy as cp
 import numpy as np
@@ -365,6 +366,17 @@ def test_collinear_features_are_told_unless_a_radius_shares_their_weight():
     assert told()
     assert told(radius=0.1, norm=np.inf)
     assert not told(radius=0.1)
+
+
+def test_a_summary_says_which_extra_the_tails_need(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(100, 1))
+    fit = pre.KLIEP().fit(x + 0.2, x)
+    assert "weights" in dict(fit.summary().notes)["Pareto k"]
+    for module in ("arviz_stats", "arviz_stats.base"):  # as if it were not installed
+        monkeypatch.setitem(sys.modules, module, None)
+    fit = pre.KLIEP().fit(x + 0.2, x)
+    assert np.isnan(fit.diagnostics().pareto_k_mu)
+    assert "pre_convex[diagnostics]" in dict(fit.summary().notes)["Pareto k"]
 
 
 def test_pareto_k_knows_heavy_tails():
