@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from quotes import quoted
 
 import pre_convex.errors
 from pre_convex import Status
@@ -184,10 +185,9 @@ def test_quoted_costs_are_the_stored_ones():
 
 @pytest.mark.parametrize("page", ["benchmarks/README.md", "docs/scale.md"])
 def test_quoted_figures_are_the_stored_ones(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    quoted = re.search(r"<!-- scale -->\n(.*?)<!-- /scale -->", text, re.S)[1].splitlines()[2:]
-    assert quoted
-    for line in quoted:
+    lines = quoted(ROOT / page, "scale")[2:]
+    assert lines
+    for line in lines:
         assert any(line.startswith(figures(row)) for row in table("scale")), line
 
 

@@ -17,14 +17,13 @@ __all__ = ["to_markdown", "to_notebook", "to_script"]
 
 HEADINGS = {"=": "#", "-": "##", "^": "###"}
 UNDERLINE = re.compile(r"={3,}|-{3,}|\^{3,}")
-DIRECTIVE = re.compile(r"\.\. (math|note|code-block)::\s*(\S*)")
+DIRECTIVE = re.compile(r"\.\. (math|note)::")
 EXERCISE = re.compile(r"\*\*Exercise \d+\.\*\*")
 INLINE = re.compile(
     r"``(?P<code>.+?)``"
     r"|:math:`(?P<math>[^`]+)`"
     r"|:\w+:`(?P<text>[^`<]+?)\s*<[^`>]+>`"
-    r"|:\w+:`(?P<stem>[^`]+)`"
-    r"|`(?P<link>[^`<]+?)\s*<(?P<url>[^`>]+)>`__?",
+    r"|:\w+:`(?P<stem>[^`]+)`",
     re.S,
 )
 YOURS = "*Your answer here.*", "# your code here"
@@ -154,7 +153,7 @@ def to_markdown(text: str) -> str:
             while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
                 end += 1
             body = _dedent(lines[i + 1 : end])
-            shown = _directive(directive[1], directive[2], body)
+            shown = _formula(body) if directive[1] == "math" else _note(body)
             done += [*_prose(prose), *(" " * indent + part if part else "" for part in shown), ""]
             prose, i = [], end
         else:
@@ -172,22 +171,23 @@ def _dedent(lines: list[str]) -> list[str]:
     return "\n".join(line[width:] for line in lines).strip("\n").splitlines()
 
 
-def _directive(kind: str, argument: str, body: list[str]) -> list[str]:
-    """A formula, a note or code that is not run."""
-    if kind == "math":
-        shown: list[str] = []
-        for formula in re.split(r"\n\s*\n", "\n".join(body)):
-            aligned = r"\\" in formula and r"\begin" not in formula
-            shown += ["$$", *([r"\begin{aligned}", formula, r"\end{aligned}"] if aligned else [formula]), "$$", ""]
-        return shown[:-1]
-    if kind == "note":
-        return [f"> {line}".rstrip() for line in ["**Note.**", *to_markdown("\n".join(body)).splitlines()]]
-    return [f"```{argument}", *body, "```"]
+def _formula(body: list[str]) -> list[str]:
+    """Displayed formulas, which an empty line divides."""
+    shown: list[str] = []
+    for formula in re.split(r"\n\s*\n", "\n".join(body)):
+        aligned = r"\\" in formula and r"\begin" not in formula
+        shown += ["$$", *([r"\begin{aligned}", formula, r"\end{aligned}"] if aligned else [formula]), "$$", ""]
+    return shown[:-1]
+
+
+def _note(body: list[str]) -> list[str]:
+    """A remark, as a quotation."""
+    return [f"> {line}".rstrip() for line in ["**Note.**", *to_markdown("\n".join(body)).splitlines()]]
 
 
 def _prose(lines: list[str]) -> list[str]:
-    """Paragraphs and lists: roles, literals and links."""
-    return INLINE.sub(_inline, "\n".join(lines)).replace("\\ ", "").split("\n") if lines else []
+    """Paragraphs and lists: roles and literals."""
+    return INLINE.sub(_inline, "\n".join(lines)).split("\n") if lines else []
 
 
 def _inline(found: re.Match[str]) -> str:
@@ -196,8 +196,6 @@ def _inline(found: re.Match[str]) -> str:
         return f"`{part['code']}`"
     if part["math"]:
         return f"${part['math']}$"
-    if part["link"]:
-        return f"[{part['link']}]({part['url']})"
     if part["text"]:
         return f"*{part['text']}*"
     titles = {

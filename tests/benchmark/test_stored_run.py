@@ -1,9 +1,9 @@
 """The page that advises quotes the stored run, and in that run newton was right everywhere."""
 
-import re
 from pathlib import Path
 
 import pytest
+from quotes import quoted
 
 from pre_convex.benchmark import DEFAULT_SETS, Truth, Verdict, checksum, load_set, read_run
 
@@ -20,17 +20,10 @@ def command():
         yield solvers
 
 
-def quoted(page, mark):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    found = re.findall(rf"^<!-- {mark} -->\n(.*?)\n?^<!-- /{mark} -->$", text, re.S | re.M)
-    assert len(found) == 1, f"{page} has the marks of {mark} {len(found)} times"
-    return found[0].splitlines()
-
-
 def test_the_page_quotes_the_run(command):
     for mark, body in command.tables(RUN).items():
-        assert quoted(command.PAGE, mark) == body, mark
-    assert quoted("README.md", "solvers") == [command.recommendation(RUN)]
+        assert quoted(ROOT / command.PAGE, mark) == body, mark
+    assert quoted(ROOT / "README.md", "solvers") == [command.recommendation(RUN)]
 
 
 def test_the_run_is_the_default_one_and_whole():

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from quotes import quoted
 
 from pre_convex.experiments import EXPERIMENTS, load_experiment, read_outcome
 
@@ -20,13 +21,6 @@ def command(monkeypatch):
     return experiments
 
 
-def quoted(page, mark):
-    text = (FOLDER / page).read_text(encoding="utf-8")
-    found = re.findall(rf"^<!-- {mark} -->\n(.*?)\n?^<!-- /{mark} -->$", text, re.S | re.M)
-    assert len(found) == 1, f"{page} has the marks of {mark} {len(found)} times"
-    return found[0].splitlines()
-
-
 def test_every_experiment_has_its_page_its_file_and_its_figure():
     for ending in ("md", "json", "png"):
         names = {path.stem for path in FOLDER.glob(f"*.{ending}")} - {"README"}
@@ -35,11 +29,11 @@ def test_every_experiment_has_its_page_its_file_and_its_figure():
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
 def test_a_page_quotes_its_file(path, command):
-    assert quoted(f"{path.stem}.md", path.stem) == command.findings(read_outcome(path)[1])
+    assert quoted(FOLDER / f"{path.stem}.md", path.stem) == command.findings(read_outcome(path)[1])
 
 
 def test_the_index_quotes_every_verdict(command):
-    assert quoted("README.md", "verdicts") == command.verdicts(command.stored())
+    assert quoted(FOLDER / "README.md", "verdicts") == command.verdicts(command.stored())
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
