@@ -26,7 +26,7 @@ from dask.distributed import Client, LocalCluster
 
 from pre_convex.distributed import DaskPieces, FilesOnDask
 
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("dask")]  # the cluster has its own warnings
+pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster has its own warnings
 
 
 @pytest.fixture(scope="module")

@@ -40,12 +40,7 @@ def sources():
 PAGES = [p for p in [ROOT / "README.md", *sources()] if "```python" in p.read_text(encoding="utf-8")]
 
 
-def same_group(page):
-    """Pages that start a cluster run where the tests of clusters do."""
-    return [pytest.mark.xdist_group("dask")] if page.stem == "dask" else []
-
-
-@pytest.mark.parametrize("page", [pytest.param(p, id=p.stem, marks=same_group(p)) for p in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_every_python_block_runs_and_prints_what_it_shows(page):
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     scope = {}
