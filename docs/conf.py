@@ -21,6 +21,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "equation_tags",
     "explorer_page",
+    "failure_contract",
     "lesson_pages",
     "mathjax_files",
     "outside_pages",

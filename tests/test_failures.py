@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from contract.parts import ROWS, TAKEN
+from contract.rows import matches
 from zoo import planted
 
 import pre_convex as pre
@@ -163,6 +165,25 @@ SOLVE = {
     ),
     "delta with nan": (lambda: planted()[0].value([np.nan, 0, 0]), r"delta: entry 0 is nan"),
 }
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_bad_input_is_refused_in_words(row):
+    with pytest.raises(row.error) as error:
+        row.call()
+    assert type(error.value) is row.error
+    assert isinstance(error.value, pre.PreConvexError)
+    assert matches(row.says, str(error.value)), str(error.value)
+
+
+@pytest.mark.parametrize("row", TAKEN, ids=lambda row: row.name)
+def test_unusual_input_that_is_good_is_taken(row):
+    np.testing.assert_allclose(row.call(row.unusual()), row.call(row.plain()), rtol=1e-10, atol=1e-12)
+
+
+def test_a_row_stands_there_once():
+    names = [row.name for row in [*ROWS, *TAKEN]]
+    assert sorted(set(names)) == sorted(names)
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero")

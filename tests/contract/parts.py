@@ -1,0 +1,7 @@
+"""All rows, by part of the package."""
+
+from . import problems
+
+PARTS = {"problems": problems}
+ROWS = [row for part in PARTS.values() for row in part.ROWS]
+TAKEN = [row for part in PARTS.values() for row in getattr(part, "TAKEN", [])]
