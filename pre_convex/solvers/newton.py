@@ -237,14 +237,8 @@ def _size_of_subset(rows: Rows, share: float, tol: float) -> int:
     return best
 
 
-@one_thread_each()
 def newton(
-    problem: RatioProblem,
-    penalty: StepPenalty,
-    *,
-    tol: float,
-    start: Array | None = None,
-    verbose: bool = False,
+    problem: RatioProblem, penalty: StepPenalty, *, tol: float, start: Array | None = None, verbose: bool = False
 ) -> Outcome:
     """Solve [P] and certify the answer; for an unbounded problem the certificate proves nothing.
 
@@ -260,6 +254,12 @@ def newton(
     verbose : bool
         Whether to print a line for every pass.
     """
+    with one_thread_each():
+        return _newton(problem, penalty, tol, start, verbose)
+
+
+def _newton(problem: RatioProblem, penalty: StepPenalty, tol: float, start: Array | None, verbose: bool) -> Outcome:
+    """The work of :func:`newton`."""
     rows, b, k = problem.rows, problem.residual_origin, problem.k
     n = rows.shape[0]
     zero = penalty.start(k)
@@ -410,7 +410,7 @@ def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start
     T = space.basis
     inner = problem.in_coordinates(space.centre, T)
     z = None if start is None else np.asarray(np.linalg.lstsq(T, start, rcond=None)[0], dtype=float)
-    found = newton(inner, penalty, tol=tol, start=z)
+    found = _newton(inner, penalty, tol, z, False)
     delta = T @ found.delta
     free = space.free(b)
     delta -= free @ (free.T @ delta)
