@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -65,8 +65,12 @@ experiments: setup
 picture: setup
 	$(BIN)/python docs/picture.py
 
+mutate: setup
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group mutate
+	$(BIN)/python benchmarks/mutation.py $(ARGS)
+
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/lessons
+	rm -rf mutants .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/lessons
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt

@@ -1,0 +1,151 @@
+"""Mutation testing: changes the code in one place at a time, and counts how many such changes the quick tests notice.
+
+``make mutate`` lets mutmut make the changes in the modules that ``[tool.mutmut]`` of ``pyproject.toml`` names, and run
+the tests that reach them. It writes ``benchmarks/results/mutation.csv``, counts by module, and
+``mutation-survivors.csv``, the changes that no test noticed, each with the reason that somebody has written beside it.
+It fails where fewer than nine in ten are noticed, or where a reason is missing. A test that had to be stopped, since it
+went on and on, has noticed the change. mutmut leaves decorated functions alone, properties among them.
+
+``--keep`` goes on with the run in ``mutants/``; names of mutants, with ``*``, run those again and store nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+SURVIVORS = RESULTS / "mutation-survivors.csv"
+KEY = ("module", "function", "change")
+AIM = 0.9
+#: bytes of memory for a mutant, whose mistake may be the size of an array
+MEMORY = 8 << 30
+#: mutmut 3.8 reads an attribute of a test that pytest 9.2 no longer has
+MUTMUT = """
+import pytest
+if not hasattr(pytest.Item, "_nodeid"):
+    pytest.Item._nodeid = property(lambda item: item.nodeid)
+from mutmut.__main__ import cli
+cli()
+"""
+
+
+def run(names: list[str], children: int) -> None:
+    """Let mutmut run; where mutants are named these, otherwise all that have no result yet."""
+    one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    Path("mutants").mkdir(exist_ok=True)
+    with Path("mutants", "log.txt").open("w+", encoding="utf-8") as log:
+        done = subprocess.run(
+            [sys.executable, "-c", MUTMUT, "run", "--max-children", str(children), *names],
+            env=os.environ | one,
+            stdout=None if sys.stdout.isatty() else log,  # a counter that turns is for a terminal
+            stderr=subprocess.STDOUT,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+        )
+        if done.returncode:
+            log.seek(0)
+            sys.exit(log.read()[-3000:] + "\nmutmut did not come to an end")
+
+
+def outcomes() -> dict[Path, dict[str, str]]:
+    """What became of every mutant, by file and name."""
+    from mutmut.stats import status_by_exit_code
+
+    found = {}
+    for meta in sorted((ROOT / "mutants").rglob("*.py.meta")):
+        path = meta.relative_to(ROOT / "mutants").with_suffix("")
+        codes = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
+        found[path] = {name: status_by_exit_code[code] for name, code in codes.items()}
+    return found
+
+
+def counts(path: Path, statuses: dict[str, str]) -> dict[str, object]:
+    """Row of the table for one module."""
+    number = Counter(statuses.values())
+    noticed = number["killed"] + number["timeout"]
+    return {
+        "module": path.with_suffix("").as_posix().replace("/", "."),
+        "mutants": len(statuses),
+        "killed": number["killed"],
+        "survived": len(statuses) - noticed,
+        "timeout": number["timeout"],
+        "rate": round(noticed / len(statuses), 4),
+    }
+
+
+def change(path: Path, name: str) -> dict[str, str]:
+    """Module, function and changed lines of a mutant; line numbers are left out, for they move."""
+    from mutmut.mutation.diff_apply import get_diff_for_mutant
+
+    lines = get_diff_for_mutant(name, path=path).splitlines()[2:]
+    before, after = (" ".join(line[1:].strip() for line in lines if line[0] == sign) for sign in "-+")
+    module, _, function = name.rpartition("__mutmut_")[0].rpartition(".")
+    return {
+        "module": module,
+        "function": function.removeprefix("xǁ").removeprefix("x_").replace("ǁ", "."),
+        "change": f"{before}  ->  {after}",
+    }
+
+
+def survivors(found: dict[Path, dict[str, str]]) -> list[dict[str, str]]:
+    """Changes that nothing noticed, with the reasons known so far."""
+    known = {}
+    if SURVIVORS.exists():
+        with SURVIVORS.open(newline="", encoding="utf-8") as file:
+            known = {tuple(row[key] for key in KEY): row["reason"] for row in csv.DictReader(file)}
+    rows = []
+    for path, statuses in found.items():
+        for name, status in statuses.items():
+            if status not in ("killed", "timeout"):
+                row = change(path, name)
+                rows.append({**row, "reason": known.get(tuple(row.values()), "")})
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="mutants to run again, such as 'pre_convex.passes.x_tilt*'")
+    parser.add_argument("--keep", action="store_true", help="go on with the run in mutants/")
+    parser.add_argument("--children", type=int, default=os.cpu_count(), help="mutants at a time")
+    given = parser.parse_args()
+    os.chdir(ROOT)  # where mutmut looks for everything
+    if not given.keep and not given.names:
+        shutil.rmtree("mutants", ignore_errors=True)
+    run(given.names, given.children)
+    if given.names:
+        return 0
+    found = outcomes()
+    rows = [counts(path, statuses) for path, statuses in found.items()]
+    every = {name: status for statuses in found.values() for name, status in statuses.items()}
+    rows.append({**counts(Path("all"), every), "module": "all"})
+    left = survivors(found)
+    from storing import store  # after the run: it imports the package
+
+    store("mutation", rows, ("mutmut", "pytest"))
+    with SURVIVORS.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [*KEY, "reason"])
+        writer.writeheader()
+        writer.writerows(left)
+    line = "{module:28} {mutants:5} mutants, {survived:4} survived, {timeout:3} stopped, {rate:.1%} noticed"
+    for row in rows:
+        print(line.format(**row))
+    unknown = [row for row in left if not row["reason"]]
+    for row in unknown:
+        print("no reason for {module} {function}: {change}".format(**row))
+    rate = float(str(rows[-1]["rate"]))
+    if rate < AIM:
+        print(f"{rate:.1%} of the mutants were noticed; the aim is {AIM:.0%}")
+    return int(rate < AIM or bool(unknown))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
