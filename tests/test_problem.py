@@ -3,6 +3,7 @@ import pytest
 from zoo import gaussian, planted
 
 import pre_convex as pre
+from pre_convex.features import FeatureMap
 
 
 def test_value_gradient_and_hessian_agree():
@@ -109,3 +110,277 @@ def test_a_memory_map_is_taken_as_it_is(tmp_path):
     mapped = np.load(tmp_path / "F.npy", mmap_mode="r")
     a, b = pre.RatioProblem([0.1, 0.2], mapped), pre.RatioProblem([0.1, 0.2], F)
     np.testing.assert_array_equal(pre.solve(a).delta, pre.solve(b).delta)
+
+
+ROWS = np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 3.0], [-1.0, 0.5]])
+
+
+def test_whatever_is_handed_in_is_held_as_read_only_numbers():
+    F, log_w = ROWS.tolist(), [0.0, 1.0, 2.0]
+    w = np.exp(log_w) / np.exp(log_w).sum()
+    problem = pre.RatioProblem(
+        (w @ ROWS[:3]).tolist(), F, [0, 1, 2, 3], 1, "inf", ["a", "b"], features_p=F[:3], log_weights_p=log_w
+    )
+    np.testing.assert_array_equal(problem.features_q, ROWS)
+    np.testing.assert_array_equal(problem.features_p, ROWS[:3])
+    np.testing.assert_allclose(np.exp(problem.log_weights_p), w)
+    np.testing.assert_allclose(np.exp(problem.log_base), np.exp([0, 1, 2, 3]) / np.exp([0, 1, 2, 3]).sum())
+    for name in ("target", "features_q", "log_base", "features_p", "log_weights_p"):
+        part = getattr(problem, name)
+        assert part.dtype == float
+        assert not part.flags.writeable
+    assert (problem.radius, problem.norm, problem.feature_names) == (1.0, np.inf, ("a", "b"))
+    assert isinstance(problem.radius, float)
+    np.testing.assert_array_equal(problem.rows_p.features, ROWS[:3])
+    np.testing.assert_array_equal(problem.rows_p.log_base, problem.log_weights_p)
+
+
+def test_left_out_are_flat_weights_names_by_number_and_the_p_side():
+    target = np.array([0.5, 1.0])
+    problem = pre.RatioProblem(target, ROWS)
+    target[:] = 9.0  # the caller's array is the caller's
+    np.testing.assert_array_equal(problem.target, [0.5, 1.0])
+    np.testing.assert_allclose(problem.log_base, np.full(4, -np.log(4)))
+    assert problem.rows.flat
+    assert problem.feature_names == ("f0", "f1")
+    assert (problem.radius, problem.norm, problem.paired) == (0.0, 2.0, False)
+    assert (problem.features_p, problem.log_weights_p, problem.rows_p) == (None, None, None)
+    even = pre.RatioProblem(ROWS.mean(axis=0), ROWS, features_p=ROWS)
+    np.testing.assert_allclose(even.log_weights_p, np.full(4, -np.log(4)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "by_columns"), [((30_000, 2), True), ((30_001, 2), False), ((20, 16), True), ((20, 17), False)]
+)
+def test_few_numbers_in_few_columns_are_kept_by_columns(shape, by_columns):
+    F = np.random.default_rng(0).normal(size=shape)
+    rows = pre.RatioProblem(np.zeros(shape[1]), F).rows
+    assert rows.features.flags.f_contiguous == by_columns
+    np.testing.assert_array_equal(rows.features, F)
+
+
+@pytest.mark.parametrize("n", [2, 3000])
+def test_a_target_may_differ_from_the_mean_of_the_p_side_by_round_off(n):
+    # |entries| up to 1000, and 3 in a column without spread: round-off is measured in units of what was summed
+    F_p = np.column_stack([np.resize([-1000.0, 1000.0], n), np.full(n, 3.0)])
+    F_p[0] = [0.0, 3.0]
+    b = F_p.mean(axis=0)
+    size = 1000.0 + abs(b[0])
+    for off in ([0.9e-9 * size, 0.0], [0.0, 5e-9]):
+        pre.RatioProblem(b + off, ROWS, features_p=F_p)
+    for off in ([1.1e-9 * size, 0.0], [0.0, 7e-9], [0.0, -7e-9]):
+        with pytest.raises(pre.DataError, match=r"^target: is not the mean of features_p under log_weights_p; leave "):
+            pre.RatioProblem(b + off, ROWS, features_p=F_p)
+
+
+BAD = np.array([[0.0, 1.0], [2.0, np.nan]])
+REFUSED = {
+    "feature_names: must be a sequence of names, not one text": lambda: pre.RatioProblem(
+        [0, 0], ROWS, feature_names="ab"
+    ),
+    "feature_names: 1 names for 2 columns of features_q": lambda: pre.RatioProblem([0, 0], ROWS, feature_names=["a"]),
+    "feature_names: 'b' stands there twice": lambda: pre.RatioProblem(
+        [0, 0, 0], np.ones((2, 3)), feature_names=["a", "b", "b"]
+    ),
+    "target: has 3 entries for 2 columns of features_q": lambda: pre.RatioProblem([0, 0, 0], ROWS),
+    "target: entry 1 is nan; it must be finite": lambda: pre.RatioProblem([0, np.nan], ROWS),
+    "features_q: row 1, column 'dose' is nan; drop those rows or fill them in first": lambda: pre.RatioProblem(
+        [0, 0], BAD, feature_names=["age", "dose"]
+    ),
+    "log_base: has 3 entries where 4 are needed, one for each row": lambda: pre.RatioProblem([0, 0], ROWS, [0, 0, 0]),
+    "log_base: every row is -inf, so no row can occur; check the likelihood and its observation": (
+        lambda: pre.RatioProblem([0, 0], ROWS, np.full(4, -np.inf))
+    ),
+    "features_p: has 1 columns, features_q has 2": lambda: pre.RatioProblem([0, 0], ROWS, features_p=[[1.0]]),
+    "features_p: row 1, column 'f1' is nan; drop those rows or fill them in first": lambda: pre.RatioProblem(
+        [0, 0], ROWS, features_p=BAD
+    ),
+    "log_weights_p: has 3 entries where 4 are needed, one for each row": lambda: pre.RatioProblem(
+        [0, 0], ROWS, features_p=ROWS, log_weights_p=[0, 0, 0]
+    ),
+    "log_weights_p: every row is -inf, so no row can occur; check the likelihood and its observation": (
+        lambda: pre.RatioProblem([0, 0], ROWS, features_p=ROWS, log_weights_p=np.full(4, -np.inf))
+    ),
+    "target: is not the mean of features_p under log_weights_p; leave features_p out": lambda: pre.RatioProblem(
+        [9, 9], ROWS, features_p=ROWS
+    ),
+    "paired: features_p has 3 rows and features_q 4": lambda: pre.RatioProblem(
+        ROWS[:3].mean(axis=0), ROWS, features_p=ROWS[:3], paired=True
+    ),
+    "features_p: is needed with log_weights_p and with paired": lambda: pre.RatioProblem([0, 0], ROWS, paired=True),
+    "paired: is not known for Dask collections; pass arrays in memory": lambda: pre.RatioProblem.from_samples(
+        ROWS, in_dask(ROWS), paired=True
+    ),
+    "x_p: row 1, column 1 is nan; drop those rows or fill them in first": lambda: pre.RatioProblem.from_samples(
+        BAD, ROWS
+    ),
+    "x_q: row 1, column 1 is nan; drop those rows or fill them in first": lambda: pre.RatioProblem.from_samples(
+        ROWS, BAD
+    ),
+    "x_q: has 1 columns, x_p has 2": lambda: pre.RatioProblem.from_samples(ROWS, ROWS[:, :1]),
+    "x_q: has 1 columns, x_p has 2; for rows and their labels take RatioClassifier": (
+        lambda: pre.RatioProblem.from_samples(ROWS, np.zeros(4))
+    ),
+    "paired: x_p has 4 rows and x_q 3; paired samples are the same rows": lambda: pre.RatioProblem.from_samples(
+        ROWS, ROWS[:3], paired=True
+    ),
+    "log_lik_p: has 3 entries where 4 are needed, one for each row": lambda: pre.RatioProblem.from_samples(
+        ROWS, ROWS, np.zeros(3)
+    ),
+    "log_lik_q: has 3 entries where 4 are needed, one for each row": lambda: pre.RatioProblem.from_samples(
+        ROWS, ROWS, None, np.zeros(3)
+    ),
+    "features(x_p): row 3, column 'x0' is nan; drop those rows or fill them in first": (
+        lambda: pre.RatioProblem.from_samples(ROWS, abs(ROWS), features=Root())
+    ),
+    "features(x_q): row 3, column 'x0' is nan; drop those rows or fill them in first": (
+        lambda: pre.RatioProblem.from_samples(abs(ROWS), ROWS, features=Root())
+    ),
+    "features: 2 columns for x_p but 3 for x_q": lambda: pre.RatioProblem.from_samples(
+        ROWS, ROWS[:3], features=lambda x: np.ones((len(x), 6 - len(x)))
+    ),
+    "delta: has 3 entries where 2 are needed, one for each row": lambda: pre.RatioProblem([0, 0], ROWS).value([0] * 3),
+    "delta: has 4 entries where 2 are needed, one for each row": lambda: pre.RatioProblem([0, 0], ROWS).tilt([0] * 4),
+    "delta: has 5 entries where 2 are needed, one for each row": lambda: pre.RatioProblem([0, 0], ROWS).log_mu([0] * 5),
+    "mu: has 3 entries where 4 are needed, one for each row": lambda: pre.RatioProblem([0, 0], ROWS).moment([0] * 3),
+    "mu: has 2 entries where 4 are needed, one for each row": (
+        lambda: pre.RatioProblem([0, 0], ROWS).dual_value([0.5, 0.5])
+    ),
+    "mu: has 1 entries where 4 are needed, one for each row": lambda: blocked(ROWS, ROWS).dual_value([1.0]),
+}
+
+
+class Root(FeatureMap):
+    """Square roots of the first column, which is negative in one row."""
+
+    def __call__(self, x):
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(x[:, :1])
+
+    def names(self, columns):
+        return tuple(columns[:1])
+
+
+def in_dask(x):
+    return pytest.importorskip("dask.array").from_array(x)
+
+
+def blocked(x_p, x_q, *terms, **options):
+    return pre.RatioProblem.from_blocks(x_p, x_q, *terms, **options)
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refusals_say_what_is_wrong_word_by_word(message):
+    with pytest.raises(pre.DataError) as error:
+        REFUSED[message]()
+    assert str(error.value) == message
+
+
+def test_frames_whose_columns_differ_are_refused_with_the_names_that_do():
+    pl = pytest.importorskip("polars")
+    p, q = pl.DataFrame(ROWS, schema=["age", "dose"]), pl.DataFrame(ROWS, schema=["dose", "sex"])
+    with pytest.raises(pre.DataError) as error:
+        pre.RatioProblem.from_samples(p, q)
+    assert str(error.value) == "x_q: its columns differ from those of x_p in age, sex; give both the same ones"
+    for one, other in ((p, ROWS), (ROWS, p)):  # a side without names takes those of the other
+        assert pre.RatioProblem.from_samples(one, other).feature_names == ("age", "dose")
+    assert pre.RatioProblem([0.0, 0.0], p).feature_names == ("age", "dose")
+
+
+def check_same(problem, other):
+    for name in ("target", "features_q", "log_base", "features_p", "log_weights_p"):
+        np.testing.assert_allclose(getattr(problem, name), getattr(other, name), atol=1e-12)
+    for name in ("radius", "norm", "feature_names", "paired"):
+        assert getattr(problem, name) == getattr(other, name)
+
+
+def squares(x):
+    return np.column_stack([x, x**2])
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e4])
+def test_samples_and_blocks_of_them_make_the_same_problem(shift):
+    rng = np.random.default_rng(0)
+    x_p, x_q = rng.normal(0.3, 1.0, (30, 2)) + shift, rng.normal(size=(40, 2)) + shift
+    l_p, l_q = rng.normal(size=30), rng.normal(size=40)
+    terms = {"features": "linear" if shift else "polynomial", "radius": 0.25, "norm": np.inf}
+    problem = pre.RatioProblem.from_samples(x_p, x_q, l_p, l_q, **terms)
+    w = np.exp(l_p) / np.exp(l_p).sum()
+    F_p, F_q = (x_p, x_q) if shift else (squares(x_p), squares(x_q))
+    names = ("x0", "x1") if shift else ("x0", "x1", "x0^2", "x1^2")
+    check_same(problem, pre.RatioProblem(w @ F_p, F_q, l_q, 0.25, np.inf, names, F_p, l_p))
+    blocks = blocked(x_p, x_q, l_p, l_q, **terms)
+    check_same(blocks.in_memory(), problem)
+    assert repr(blocks) == f"RatioProblem(n_q=40, k={len(names)}, radius=0.25, norm=inf, in 1 block)"
+    assert (blocks.n_q, blocks.k, blocks.feature_names) == (40, len(names), names)
+    assert not blocks.target.flags.writeable
+    assert (problem.rows.origin is None) == (blocks.rows.origin is None) == (shift == 0.0)
+    mu = rng.dirichlet(np.ones(40))
+    assert blocks.dual_value(mu) == pytest.approx(problem.dual_value(mu), abs=1e-12)
+    np.testing.assert_allclose(blocks.moment(mu), problem.moment(mu), atol=1e-10)
+    delta = 0.1 * rng.normal(size=problem.k)
+    assert blocks.value(delta) == pytest.approx(problem.value(delta), abs=1e-10)
+    np.testing.assert_allclose(blocks.log_mu(delta), problem.log_mu(delta), atol=1e-10)
+    centre, basis = rng.normal(size=problem.k), rng.normal(size=(problem.k, 2))
+    F = F_q if problem.rows.origin is None else F_q - problem.rows.origin
+    for made in (problem.in_coordinates(centre, basis), blocks.in_coordinates(centre, basis).in_memory()):
+        np.testing.assert_allclose(made.features_q, (F - centre) @ basis, atol=1e-9)
+        np.testing.assert_allclose(made.target, (problem.residual_origin - centre) @ basis, atol=1e-9)
+        np.testing.assert_allclose(made.log_base, problem.log_base, atol=1e-12)
+        assert (made.radius, made.norm, made.features_p) == (0.0, 2.0, None)
+    assert blocks.in_coordinates(centre, basis).feature_names == ("z0", "z1")
+    assert problem.in_memory() is problem
+
+
+def test_defaults_of_samples_and_blocks_are_linear_features_and_exact_moments(capsys):
+    pair = pre.RatioProblem.from_samples(ROWS, ROWS, paired=True)
+    assert pair.paired
+    for problem in (pre.RatioProblem.from_samples(ROWS + 1.0, ROWS), blocked(ROWS + 1.0, ROWS)):
+        assert (problem.radius, problem.norm, problem.paired) == (0.0, 2.0, False)
+        np.testing.assert_allclose(problem.target, ROWS.mean(axis=0) + 1.0)
+        np.testing.assert_allclose(problem.rows.take(slice(None)).features, ROWS)
+        np.testing.assert_allclose(problem.rows_p.take(slice(None)).features, ROWS + 1.0)
+    given = blocked(None, ROWS, target=[0.25, 0.5])
+    np.testing.assert_array_equal(given.target, [0.25, 0.5])
+    assert given.rows_p is None
+    assert given.in_memory().features_p is None
+    assert capsys.readouterr().out == ""
+    blocked(ROWS, ROWS, verbose=True)
+    assert "survey 1" in capsys.readouterr().out
+
+
+def test_samples_in_dask_are_read_in_blocks():
+    dask = pytest.importorskip("dask")
+    with dask.config.set(scheduler="synchronous"):
+        check_dask()
+
+
+def check_dask():
+    chunks = in_dask(np.arange(12.0).reshape(6, 2)).rechunk((2, 2))
+    for x_p, x_q in ((chunks, chunks), (chunks, chunks.compute()), (chunks.compute(), chunks)):
+        problem = pre.RatioProblem.from_samples(
+            x_p, x_q, lambda x: 0.1 * x[:, 0], lambda x: -0.1 * x[:, 1], features=squares, radius=0.5, norm=1
+        )
+        assert repr(problem).startswith("RatioProblem(n_q=6, k=4, radius=0.5, norm=1, in ")
+        assert ("in 3 blocks)" in repr(problem)) == (x_q is chunks)
+        F = squares(chunks.compute())
+        w, a = np.exp(0.1 * F[:, 0]), -0.1 * F[:, 1]
+        np.testing.assert_allclose(problem.target, w @ F / w.sum())
+        np.testing.assert_allclose(problem.log_mu(np.zeros(4)), a - np.log(np.exp(a).sum()))
+
+
+def test_another_norm_or_the_same():
+    problem = planted(radius=0.1, norm=1)[0]
+    assert (problem.with_radius(3).norm, problem.with_radius(3).radius) == (1.0, 3.0)
+    assert problem.with_radius(0.5, "inf").norm == np.inf
+
+
+def test_a_value_counts_the_penalty_and_a_pass_brings_what_was_asked_for():
+    problem = pre.RatioProblem([0.0, 0.0], ROWS, radius=0.5, norm=np.inf)
+    delta = np.array([1.0, -2.0])
+    loss = np.log(np.exp(ROWS @ delta).mean())
+    assert problem.value(delta) == pytest.approx(loss + 0.5 * 3.0)
+    assert problem.tilt(delta).covariance is None
+    np.testing.assert_allclose(problem.tilt(delta, covariance=True).covariance, problem.hessian(delta))
+    low, high = problem.ranges
+    np.testing.assert_array_equal([low, high], [[-1.0, -1.0], [2.0, 3.0]])
