@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import binom, chi2
+from scipy.stats import binom, chi2, norm
 from zoo import gaussian, planted
 
 import pre_convex as pre
-from pre_convex.inference import Inference, weighted_chi2_sf
+from pre_convex.inference import Inference, Interval, weighted_chi2_sf
 
 ROOT = Path(__file__).parents[1]
 RUNS = 300
@@ -252,6 +252,59 @@ def test_intervals_of_log_ratio_count_the_noise_of_log_z():
     np.testing.assert_allclose(at_mean.upper - at_mean.lower, 2 * 1.959963984540054 * noise)
 
 
+def test_the_variance_of_log_ratio_is_the_sum_of_squared_influences():
+    problem, _ = sample(50)
+    fit = inference(problem)
+    mu, w, base = (np.exp(part) for part in (problem.log_mu(fit.delta), problem.log_weights_p, problem.log_base))
+    points = np.array([[0.5, -1.0], [3.0, 2.0]])
+    z = np.linalg.solve(problem.hessian(fit.delta), (points - problem.target).T)
+    of_p = (w[:, None] * (problem.features_p - problem.target)) @ z
+    of_q = -(mu[:, None] * (problem.features_q - problem.target)) @ z - (mu - base)[:, None]
+    found = fit.log_ratio(points, 0.9)
+    np.testing.assert_allclose(found.std_error**2, np.square(of_p).sum(axis=0) + np.square(of_q).sum(axis=0), rtol=1e-8)
+    np.testing.assert_allclose(found.estimate, points @ fit.delta - problem.tilt(fit.delta).log_z)
+    np.testing.assert_allclose(found.upper - found.estimate, norm.ppf(0.95) * found.std_error)
+    np.testing.assert_allclose(found.estimate - found.lower, norm.ppf(0.95) * found.std_error)
+    assert (found.level, fit.divergence(0.8).level, fit.conf_int(0.7).level, fit.conf_int().level) == (0.9, 0.8, 0.7, 0.95)
+    np.testing.assert_array_equal(fit.conf_int().estimate, fit.delta)
+
+
+def test_an_interval_holds_read_only_numbers():
+    interval = Interval([1], [2], [-3], [5], 0.95)
+    for name in ("estimate", "std_error", "lower", "upper"):
+        part = getattr(interval, name)
+        assert part.dtype == float
+        assert not part.flags.writeable
+
+
+def test_the_p_value_of_the_divergence_of_one_feature_is_that_of_a_chi_square():
+    rng = np.random.default_rng(12)
+    problem = pre.RatioProblem.from_samples(rng.normal(0.1, 1.0, 60), rng.normal(size=90))
+    fit = inference(problem)
+    H, score = problem.hessian(fit.delta)[0, 0], fit.score_variance[0, 0]
+    statistic = 2.0 * fit.divergence().estimate[0] * H / score
+    assert statistic > 0.1
+    assert fit.divergence_p_value() == pytest.approx(chi2.sf(statistic, 1), rel=1e-8)
+
+
+def test_hypotheses_about_nothing_count_for_nothing():
+    fit = inference(sample()[0])
+    nothing = fit.wald_test([[0.0, 0.0]])
+    assert (nothing.df, nothing.statistic, nothing.p_value) == (0, 0.0, 1.0)
+    both, one = fit.wald_test([[0.0, 0.0], [1.0, 0.0]]), fit.wald_test([1.0, 0.0])
+    assert (both.df, both.statistic, both.p_value) == (1, pytest.approx(one.statistic), pytest.approx(one.p_value))
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e-6])
+def test_units_of_the_features_change_no_test(scale):
+    plain, scaled = inference(sample()[0]), inference(sample(features=lambda x: scale * x)[0])
+    assert scaled.wald_test().df == 2
+    assert scaled.wald_test().statistic == pytest.approx(plain.wald_test().statistic, rel=1e-6)
+    doubled = inference(sample(features=lambda x: scale * x[:, [0, 1, 1]])[0])
+    assert doubled.wald_test([0.0, 1.0, 0.0]).df == 0
+    assert doubled.wald_test([0.0, 1.0, 1.0]).statistic == pytest.approx(plain.wald_test([0.0, 1.0]).statistic)
+
+
 def test_wald_test_of_one_coefficient_is_its_squared_z():
     fit = inference(sample()[0])
     z = fit.delta / fit.std_error
@@ -333,14 +386,15 @@ def test_divergence_interval():
 @pytest.mark.parametrize("tail", [1e-12, 0.01, 0.3, 0.5, 0.7, 0.999])
 def test_equal_weights_give_a_chi_square(k, tail):
     for scale in (1.0, 1e-7):
-        assert weighted_chi2_sf(scale * chi2.isf(tail, k), np.full(k, scale)) == pytest.approx(tail, rel=1e-10)
+        found = weighted_chi2_sf(scale * chi2.isf(tail, k), np.full(k, scale))
+        assert found == pytest.approx(tail, rel=1e-10, abs=0.0)
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 0.5), (1.0, 1e-2), (3.0, 1e-6)])
 def test_pairs_of_weights_give_a_sum_of_exponentials(a, b):
     for x in (1e-4, 0.1, 1.0, 5.0, 50.0, 300.0):
         exact = (a * np.exp(-x / (2 * a)) - b * np.exp(-x / (2 * b))) / (a - b)
-        assert weighted_chi2_sf(x, np.array([a, b, b, a])) == pytest.approx(exact, rel=1e-9)
+        assert weighted_chi2_sf(x, np.array([a, b, b, a])) == pytest.approx(exact, rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize(("small", "count"), [(0.01, 1000), (0.1, 9), (0.003, 30)])
@@ -353,7 +407,7 @@ def test_one_large_weight_among_many_small(small, count):
             points=[float(count)],
         )  # fmt: skip
         exact = integral + chi2.sf(x / small, count)
-        assert weighted_chi2_sf(x, weights) == pytest.approx(exact, rel=1e-8)
+        assert weighted_chi2_sf(x, weights) == pytest.approx(exact, rel=1e-8, abs=0.0)
 
 
 @pytest.mark.parametrize("weights", [np.geomspace(1e-12, 1.0, 30), np.geomspace(2e-3, 1.0, 300), np.array([1.0, 0.3])])
@@ -370,7 +424,7 @@ def test_weighted_chi_square_at_the_ends():
     assert weighted_chi2_sf(-1.0, np.ones(2)) == 1.0
     assert weighted_chi2_sf(1e-300, np.ones(2)) == 1.0
     assert weighted_chi2_sf(1e300, np.ones(2)) == 0.0
-    assert weighted_chi2_sf(80.0, np.ones(1)) == pytest.approx(chi2.sf(80.0, 1), rel=1e-10)
+    assert weighted_chi2_sf(80.0, np.ones(1)) == pytest.approx(chi2.sf(80.0, 1), rel=1e-10, abs=0.0)
     assert weighted_chi2_sf(4.0, np.array([-1.0, 2.0])) == pytest.approx(chi2.sf(2.0, 1))
 
 
@@ -383,18 +437,33 @@ def test_refusals():
             "kind: 'robust' is not known; use one of centred, hc3, paper",
             lambda: Inference(problem, delta, kind="robust"),
         ),
-        ("radius: a radius of 0.1 biases", lambda: Inference(problem.with_radius(0.1), delta)),
+        (
+            "radius: a radius of 0.1 biases the estimate towards zero by as much as its noise, so that no interval around "
+            "it has the coverage it claims; solve with radius=0",
+            lambda: Inference(problem.with_radius(0.1), delta),
+        ),
         ("problem: has no p side", lambda: Inference(bare, answer)),
-        ("delta: has 1 entries", lambda: Inference(problem, [1.0])),
+        ("delta: has 1 entries where 2 are needed, one for each row", lambda: Inference(problem, [1.0])),
+        ("delta: has 3 entries where 2 are needed, one for each row", lambda: fit.contains([1.0, 0.0, 0.0])),
         ("level: 95 is not between 0 and 1", lambda: fit.conf_int(95)),
+        ("level: 'most' is not a number", lambda: fit.conf_int("most")),
         ("level: 1 is not between 0 and 1", lambda: fit.contains(delta, 1)),
         ("level: 0 is not between 0 and 1", lambda: fit.divergence(0.0)),
         ("features: have 3 columns where the problem has 2", lambda: fit.log_ratio(np.zeros((1, 3)))),
+        ("features: is None; pass an array of numbers", lambda: fit.log_ratio(None)),
         ("hypothesis: has 3 columns for 2 coefficients", lambda: fit.wald_test([1.0, 0.0, 0.0])),
-        ("value: has shape", lambda: fit.wald_test(np.eye(2), [1.0, 2.0, 3.0])),
+        ("hypothesis: holds dtype <U2; pass real numbers", lambda: fit.wald_test(["x0", "x1"])),
+        (
+            "value: has shape (3,) for 2 rows of the hypothesis; give a number or (2,)",
+            lambda: fit.wald_test(np.eye(2), [1.0, 2.0, 3.0]),
+        ),
+        ("value: entry 1 is nan; it must be finite", lambda: fit.wald_test(np.eye(2), [1.0, np.nan])),
+        ("value: is inf; pass a finite number", lambda: fit.wald_test(np.eye(2), np.inf)),
     ):
-        with pytest.raises(pre.DataError, match=f"^{message}"):
+        with pytest.raises(pre.DataError) as error:
             call()
+        assert str(error.value).startswith(message)
+        assert message.startswith("problem") or str(error.value) == message
 
 
 def stored():
