@@ -110,7 +110,6 @@ def _nearest_polyhedral(G: Array, order: float) -> tuple[Array, Array]:
         b_ub=np.zeros(2 * k),
         A_eq=np.append(np.ones(n), np.zeros(slack))[None, :],
         b_eq=[1.0],
-        method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if result.status != 0:
@@ -245,7 +244,6 @@ def _supporting_direction(rows: Rows, b: Array, index: Index, basis: Array) -> t
             A_ub=A,
             b_ub=np.full(len(A), ON_HULL),
             bounds=[(-1.0, 1.0)] * k,
-            method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
         if result.status != 0 or result.fun > -INTERIOR:

@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 
 import pre_convex as pre
+from pre_convex import feasibility
+from pre_convex.feasibility import Hull, Position, minimal_radius
+from pre_convex.norms import get_norm
 
 
 def shifted(norm=2, n=2000):
@@ -160,3 +163,170 @@ def test_a_solver_that_gives_up_is_not_called_infeasible(monkeypatch):
         pre.solve(inside, solver="CLARABEL")
     assert not isinstance(error.value, (pre.InfeasibleError, pre.BoundaryError))
     assert error.value.solution.status is pre.Status.FAILED
+
+
+NORMS = [2, np.inf, 1]
+SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+
+
+def check_hull(problem, hull):
+    """Both sides of [HULL] by hand: the weights reach the distance, and the direction shows that nothing is closer."""
+    F, b, v = problem.features_q, problem.target, hull.direction
+    scale = 1e-9 * (np.abs(b).max() + np.abs(F).max())
+    assert hull.weights.min() >= 0.0
+    assert hull.weights.sum() == pytest.approx(1.0)
+    assert problem.ball(b - hull.weights @ F[hull.index]) == pytest.approx(hull.radius, abs=scale)
+    alive = F[problem.log_base > -np.inf]
+    if hull.position is Position.INSIDE:
+        assert not v.any()
+    else:
+        assert problem.ball.dual(v) == pytest.approx(1.0)
+        assert v @ b - (alive @ v).max() == pytest.approx(hull.lower, abs=scale)
+    if hull.position is Position.OUTSIDE:
+        assert 0.0 < hull.lower <= hull.radius * (1 + 1e-9)
+    else:
+        assert (hull.radius, hull.lower) == (0.0, 0.0)
+    for part in (hull.direction, hull.index, hull.weights):
+        assert not part.flags.writeable
+
+
+PLACES = {  # target, position, distance in the norms 2, inf and 1
+    "above an edge": ([0.5, 3.0], Position.OUTSIDE, (2.0, 2.0, 2.0)),
+    "beyond a corner": ([4.0, 5.0], Position.OUTSIDE, (5.0, 4.0, 7.0)),
+    "below a corner": ([-3.0, -4.0], Position.OUTSIDE, (5.0, 4.0, 7.0)),
+    "hardly outside": ([0.5, 1.0 + 1e-8], Position.OUTSIDE, (1e-8, 1e-8, 1e-8)),
+    "on an edge": ([0.25, 1.0], Position.BOUNDARY, (0.0, 0.0, 0.0)),
+    "at a corner": ([1.0, 0.0], Position.BOUNDARY, (0.0, 0.0, 0.0)),
+    "inside": ([0.3, 0.6], Position.INSIDE, (0.0, 0.0, 0.0)),
+    "hardly inside": ([0.3, 1.0 - 1e-3], Position.INSIDE, (0.0, 0.0, 0.0)),
+}
+
+
+WAYS = [(0.0, None), (1e4, None), (0.0, [0.0, 1.0]), (0.0, [0.0, 0.0])]
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize(
+    ("place", "shift", "hint"),
+    [(place, *way) for place in PLACES for way in WAYS if place != "hardly outside" or way[0] == 0.0],
+)
+def test_a_square_from_everywhere(place, norm, shift, hint):
+    target, position, distances = PLACES[place]
+    problem = pre.RatioProblem(np.array(target) + shift, SQUARE + shift, norm=norm)
+    hull = minimal_radius(problem, hint=None if hint is None else np.array(hint))
+    assert hull.position is position
+    assert hull.radius == pytest.approx(distances[NORMS.index(norm)], rel=1e-7, abs=1e-14)
+    check_hull(problem, hull)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("scales", [(1.0, 1.0, 1.0), (1e5, 1.0, 1e-5), (1e-3, 1e-3, 1e-3)])
+@pytest.mark.parametrize("far", [0.0, 0.9, 1.5, 3.0])
+def test_a_cloud_from_inside_to_outside(norm, scales, far):
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(300, 3)) * scales
+    F = np.vstack([F, 9.0 * F])  # rows without weight are no part of it
+    top = F[:300][np.argmax(F[:300, 1])]
+    problem = pre.RatioProblem(far * top, F, np.repeat([0.0, -np.inf], 300), norm=norm)
+    hull = minimal_radius(problem)
+    assert hull.position is (Position.OUTSIDE if far > 1.0 else Position.INSIDE)
+    check_hull(problem, hull)
+
+
+def test_many_rows_are_looked_at_by_way_of_a_sample():
+    F = np.random.default_rng(1).normal(size=(12_000, 2)) * [1e4, 1e-4]
+    for target, position in (([0.0, 1e-3], Position.OUTSIDE), ([0.0, 1e-4], Position.INSIDE)):
+        problem = pre.RatioProblem(target, F)
+        hull = minimal_radius(problem)
+        assert hull.position is position
+        check_hull(problem, hull)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_target_off_the_plane_of_all_rows(norm):
+    x = np.linspace(-1.0, 1.0, 9)
+    for F, target, distance in (
+        (np.column_stack([x, x]), [0.3, 0.3 + 1e-6], {2: 1e-6 / np.sqrt(2), np.inf: 0.5e-6, 1: 1e-6}[norm]),
+        (np.column_stack([x, np.ones(9)]), [0.3, 1.5], 0.5),
+        (np.ones((3, 2)), [1.0, 2.0], 1.0),
+    ):
+        problem = pre.RatioProblem(target, F, norm=norm)
+        hull = minimal_radius(problem)
+        assert hull.position is Position.OUTSIDE
+        assert hull.radius == pytest.approx(distance, rel=1e-6)
+        check_hull(problem, hull)
+    only = minimal_radius(pre.RatioProblem([1.0, 1.0], np.ones((3, 2)), norm=norm))
+    assert only.position is Position.INSIDE  # of the one point that there is
+
+
+@pytest.mark.parametrize("target", [[0.5, 3.0], [0.25, 1.0], [0.3, 0.6]])
+def test_the_passes_that_are_counted_are_those_that_were_made(monkeypatch, target):
+    made = []
+
+    def support(*args):
+        made.append(1)
+        return real(*args)
+
+    real = feasibility.support
+    monkeypatch.setattr(feasibility, "support", support)
+    hull = minimal_radius(pre.RatioProblem(target, SQUARE))
+    spanned = hull.position is not Position.OUTSIDE  # one more pass, to see what the rows span
+    assert hull.passes == len(made) + spanned
+
+
+def test_a_coarse_distance_takes_fewer_passes():
+    F = np.random.default_rng(0).normal(size=(20_000, 5))
+    problem = pre.RatioProblem(np.full(5, 4.0), F)
+    exact, coarse = minimal_radius(problem), minimal_radius(problem, rtol=0.1)
+    assert coarse.passes < exact.passes
+    assert exact.radius - exact.lower <= 1e-7 * exact.radius
+    assert exact.radius <= coarse.radius <= 1.2 * exact.radius
+    assert coarse.lower <= exact.radius
+    hinted = minimal_radius(problem, hint=exact.direction)
+    assert hinted.radius == pytest.approx(exact.radius, rel=1e-7)
+    assert hinted.passes <= exact.passes
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_the_small_solvers_of_the_distance_prove_their_answer(norm, scale):
+    ball = get_norm(norm)
+    for seed in range(3):
+        G = scale * (np.random.default_rng(seed).normal(size=(8, 3)) + [1.5, -2.0, 1.0])
+        mu, v = feasibility._nearest(ball)(G)
+        assert mu.min() >= 0.0
+        assert mu.sum() == pytest.approx(1.0)
+        v = feasibility._unit(ball, v)
+        assert ball.dual(v) == pytest.approx(1.0)
+        assert (G @ v).min() == pytest.approx(ball(mu @ G), rel=1e-6)
+    mu, v = feasibility._nearest(ball)(np.zeros((2, 3)))
+    assert mu.sum() == pytest.approx(1.0)
+    assert not feasibility._unit(ball, np.zeros(3)).any()
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_small_solver_that_gives_up_says_so(monkeypatch, norm):
+    import scipy.optimize
+
+    def fail(*args, **kwargs):
+        if norm == 2:
+            raise RuntimeError("too many steps")
+        return scipy.optimize.OptimizeResult(status=1, message="too many steps")
+
+    monkeypatch.setattr(scipy.optimize, "nnls" if norm == 2 else "linprog", fail)
+    with pytest.raises(pre.SolveError, match=r"^distance to the hull: too many steps$"):
+        minimal_radius(pre.RatioProblem([0.5, 3.0], SQUARE, norm=norm))
+
+
+def test_too_many_passes_are_a_failure_that_says_how_far_it_came(monkeypatch):
+    monkeypatch.setattr(feasibility, "PASSES", 2)
+    F = np.random.default_rng(0).normal(size=(20_000, 5))
+    with pytest.raises(pre.SolveError, match=r"^distance to the hull: between \S+ and \S+ after 2 passes$"):
+        minimal_radius(pre.RatioProblem(np.full(5, 4.0), F))
+
+
+def test_a_hull_is_read_only():
+    hull = Hull(Position.OUTSIDE, 1.0, 1.0, np.ones(2), np.array([3]), np.ones(1), 1)
+    for name in ("direction", "index", "weights"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(hull, name)[0] = 0
