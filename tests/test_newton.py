@@ -1,13 +1,17 @@
 """The Newton engine: many rows, peaked likelihoods, user penalties and constraints, rates."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from zoo import gaussian, planted
 
 import pre_convex as pre
 import pre_convex.solvers.newton as newton_module
 from pre_convex.passes import Rows
+from pre_convex.solution import certificate
 from pre_convex.solvers.newton import newton
 from pre_convex.solvers.steps import make_penalty
 
@@ -187,3 +191,398 @@ def test_a_sparse_delta_has_exact_zeros_with_fewer_rows_than_features(n, k, twin
         assert proof.proves(1e-8)
         if twin:
             assert solution.delta[0] == pytest.approx(solution.delta[1], abs=1e-6)
+
+
+# the parts of the engine, each with an answer known by hand
+
+
+SYMMETRIC = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -2.0], [0.0, 2.0]])
+
+
+def descent_of(problem, **options):
+    return newton_module._Descent(problem.rows, problem.residual_origin, make_penalty(problem), **options)
+
+
+def point_of(descent, delta, **changes):
+    return replace(descent.at(np.asarray(delta, dtype=float)), **changes)
+
+
+def test_a_secant_update_maps_the_step_to_the_change_of_the_gradient_and_leaves_the_rest():
+    H, s, y = np.diag([1.0, 2.0, 3.0]), np.array([1.0, -1.0, 0.5]), np.array([2.0, 1.0, 3.0])
+    updated = newton_module._secant(H, s, y)
+    np.testing.assert_allclose(updated @ s, y)
+    np.testing.assert_allclose(updated, updated.T)
+    x = np.cross(H @ s, y)  # sees neither the old curvature along s nor the new one
+    np.testing.assert_allclose(updated @ x, H @ x, atol=1e-12)
+    for step, change in ((s, -s), (s, np.cross(s, y)), (np.array([0.0, 1.0, 0.0]), np.array([0.0, -1.0, 0.0]))):
+        assert newton_module._secant(H, step, change) is H
+    flat = np.diag([1.0, 0.0, 1.0])
+    assert newton_module._secant(flat, np.array([0.0, 1.0, 0.0]), np.ones(3)) is flat
+
+
+@pytest.mark.parametrize(("k", "near", "patience"), [(49, 0.5, 0.25), (50, 4.0, 0.6)])
+def test_many_features_are_content_with_gradients_from_further_away(k, near, patience):
+    rows = Rows(np.zeros((3, k)), np.zeros(3))
+    start = newton_module._Descent(rows, np.zeros(k), None)
+    assert (start.near, start.patience, start.exact, start.verbose) == (near, patience, True, False)
+    assert (start.iterations, start.passes, start.decrement, start.longest, start.low) == (0, 0, np.inf, 0.0, -30.0)
+    assert not newton_module._Descent(rows, np.zeros(k), None, np.eye(k)).exact
+
+
+def test_a_pass_brings_the_covariance_far_from_the_solution_only():
+    problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC, radius=0.1)
+    descent, delta = descent_of(problem), np.array([0.3, -0.4])
+    point = descent.at(delta)
+    np.testing.assert_allclose(point.summary.covariance, problem.hessian(delta))
+    pull, log_z = problem.target @ delta, problem.tilt(delta).log_z
+    assert point.loss == pytest.approx(log_z - pull)
+    assert point.penalty == pytest.approx(0.05)
+    assert point.value == pytest.approx(problem.value(delta))
+    assert point.noise == pytest.approx(1e-14 * (1.0 + abs(pull) + abs(log_z)))
+    descent.decrement = 0.5
+    assert descent.at(delta).summary.covariance is None
+    descent.decrement = 0.51
+    assert descent.at(delta).summary.covariance is not None
+    assert descent.passes == 3
+    assert descent_of(problem, curvature=np.eye(2)).at(delta).summary.covariance is None
+
+
+def test_steps_go_on_to_the_aim_or_to_the_limit(capsys):
+    problem, best = planted(n=300, k=3, strength=1.0)
+    descent = descent_of(problem)
+    found = descent.run(descent.at(np.zeros(3)), 1e-20)
+    np.testing.assert_allclose(found.delta, best, atol=1e-10)
+    assert descent.decrement <= 1e-20
+    assert 3 <= descent.iterations <= 12
+    assert descent.longest == pytest.approx(first_decrement(problem), rel=1e-6)
+    assert capsys.readouterr().out == ""
+    short = descent_of(problem)
+    short.verbose = True
+    short.run(short.at(np.zeros(3)), 1e-20, limit=2)
+    assert (short.iterations, short.passes) == (2, 3)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:15] for line in lines] == ["pass   1  value", "pass   2  value", "pass   3  value"]
+    assert lines[0] == f"pass   1  value +0.000000000000  decrement {first_decrement(problem):.1e}"
+    coarse = descent_of(problem)
+    coarse.run(coarse.at(np.zeros(3)), 1e-2)
+    assert coarse.decrement <= 1e-2
+    assert coarse.iterations < descent.iterations
+
+
+def first_decrement(problem):
+    gradient, H = problem.gradient(np.zeros(problem.k)), problem.hessian(np.zeros(problem.k))
+    return gradient @ np.linalg.solve(H, gradient)
+
+
+def test_a_curvature_that_is_given_learns_from_gradients():
+    problem, best = planted(n=300, k=3, strength=0.3)
+    H = problem.hessian(best) * 1.3
+    descent = descent_of(problem, curvature=H)
+    found = descent.run(descent.at(np.zeros(3)), 1e-16)
+    np.testing.assert_allclose(found.delta, best, atol=1e-6)
+    assert not descent.exact
+    assert found.summary.covariance is None
+    assert np.abs(descent.curvature - problem.hessian(best)).max() < np.abs(H - problem.hessian(best)).max()
+
+
+def test_a_curvature_that_is_no_help_gives_up_early():
+    problem, _ = planted(n=300, k=3, strength=0.3)
+    descent = descent_of(problem, curvature=1e4 * np.eye(3))
+    descent.run(descent.at(np.zeros(3)), 1e-16)
+    assert descent.iterations < 20
+
+
+RUNNING = pre.RatioProblem([3.0, 0.0], SYMMETRIC)  # outside the hull: δ = (1, 0) separates it
+
+
+@pytest.mark.parametrize(
+    ("delta", "decrement", "iterations", "value", "away"),
+    [
+        ([1.0, 0.0], 1.0, 4, None, True),
+        ([1.0, 0.0], 0.1, 4, None, True),
+        ([1.0, 0.0], 0.09, 4, None, False),  # steps that are short do not run away
+        ([1.0, 0.0], 1.0, 3, None, False),  # looked at now and then
+        ([1.0, 0.0], 1.0, 5, None, False),
+        ([1.0, 0.0], 1.0, 9, None, True),
+        ([1.0, 0.0], 1.0, 3, -31.0, True),  # or where the value is low
+        ([1.0, 0.0], 1.0, 3, -30.0, False),
+        ([0.0, 1.0], 1.0, 4, None, False),  # no separation
+        ([-1.0, 0.0], 1.0, 4, None, False),
+    ],
+)
+def test_running_away_is_noticed_by_a_direction_that_separates(delta, decrement, iterations, value, away):
+    descent = descent_of(RUNNING)
+    point = point_of(descent, delta)
+    if value is not None:
+        point = replace(point, loss=value - point.penalty)
+    descent.decrement, descent.iterations = decrement, iterations
+    assert descent._runs_away(point) is away
+    assert descent.low == (-62.0 if value == -31.0 else -30.0)
+
+
+def test_running_away_has_to_be_worth_the_penalty():
+    for radius, away in ((1.9, True), (2.0, False), (2.1, False)):
+        problem = RUNNING.with_radius(radius)
+        descent = descent_of(problem)
+        point = point_of(descent, [1.0, 0.0])
+        descent.decrement, descent.iterations = 1.0, 4
+        assert descent._runs_away(point) is away
+    user = newton_module._Descent(RUNNING.rows, RUNNING.target, make_penalty(RUNNING, lambda d: cp.norm1(d)))
+    user.decrement, user.iterations = 1.0, 4
+    assert not user._runs_away(point_of(descent_of(RUNNING), [1.0, 0.0]))
+
+
+def test_the_decrement_is_the_fall_of_the_model():
+    problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC)
+    d, g, H = np.array([1.0, 2.0]), np.array([-2.0, -3.0]), np.diag([1.0, 0.5])
+    plain = descent_of(problem)
+    at = point_of(plain, [0.0, 0.0])
+    assert plain._decrement(at, d, g, H) == pytest.approx(8.0)  # −⟨g, d⟩ = 8 > d'Hd = 3
+    assert plain._decrement(at, d, 0.1 * g, H) == pytest.approx(3.0)
+    assert plain._decrement(at, d, -g, H) == pytest.approx(3.0)
+    ball = descent_of(problem.with_radius(2.0, np.inf))
+    at = point_of(ball, [0.0, 1.0])
+    assert ball._decrement(at, d, 3.0 * g, H) == pytest.approx(2.0 * 1.0 - 2.0 * 4.0 + 24.0)
+
+
+def test_a_step_is_damped_by_the_variances_of_the_rows():
+    problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC)
+    descent = descent_of(problem)
+    at, g, H = point_of(descent, [0.1, 0.2]), np.array([1.0, 1.0]), np.diag([2.0, 4.0])
+    np.testing.assert_allclose(descent._variances(), [0.5, 2.0])
+    np.testing.assert_allclose(descent._step(at, g, H, 0.0), [-0.5, -0.25])
+    np.testing.assert_allclose(descent._step(at, g, H, 4.0), [-1.0 / 4.0, -1.0 / 12.0])
+    assert descent._step(at, np.array([1e101, 0.0]), H, 0.0) is None  # its square is no number
+    assert descent._step(at, np.array([1e99, 0.0]), H, 0.0) is not None
+
+
+class NoStep(newton_module.NoPenalty):
+    """A penalty whose small program fails."""
+
+    def step(self, delta, gradient, H):
+        raise pre.SolveError("no step")
+
+
+def test_a_step_that_cannot_be_computed_is_none_and_ends_the_descent():
+    problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC)
+    descent = newton_module._Descent(problem.rows, problem.target, NoStep(problem.ball, 0.0))
+    at = point_of(descent, [0.1, 0.2])
+    assert descent._step(at, np.ones(2), np.eye(2), 0.0) is None
+    assert descent.run(at, 1e-8) is at
+    assert (descent.iterations, descent.decrement) == (0, np.inf)
+
+
+def test_variances_are_those_of_rows_with_weight_and_one_where_there_is_none():
+    F = np.array([[0.0, 3.0], [2.0, 3.0], [100.0, 7.0]])
+    descent = newton_module._Descent(Rows(F, np.array([0.0, 0.0, -np.inf])), np.zeros(2), None)
+    np.testing.assert_allclose(descent._variances(), [1.0, 1.0])
+    assert descent._variances() is descent._variances()
+    rows = Rows(np.arange(4000.0)[:, None], np.zeros(4000))
+    (variance,) = newton_module._Descent(rows, np.zeros(1), None)._variances()
+    assert variance == pytest.approx(np.arange(0, 4000, 4).var())  # of a thousand rows
+
+
+def test_a_step_is_blind_where_curvature_is_lost_and_the_gradient_is_not():
+    problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC)
+    descent = descent_of(problem)
+    H = np.diag([1.0, 0.0])
+    for gradient, d, blind in (
+        ([1.0, 1e-3], [-1.0, 0.0], True),
+        ([1.0, 2e-6], [-1.0, 0.0], True),  # more than a millionth of the spread, √2
+        ([1.0, 1e-6], [-1.0, 0.0], False),
+        ([1.0, 0.0], [-1.0, 0.0], False),
+        ([1.0, 1e-3], None, False),
+    ):
+        step = None if d is None else np.array(d)
+        assert descent._blind(np.array(gradient), H, step) is blind
+    tight = np.diag([1e-12, 1.0])
+    assert not descent._blind(np.array([0.9e-13, 0.0]), tight, np.zeros(2))
+    assert not descent._blind(np.array([100.0, 0.0]), H, np.array([-100.0 + 0.9e-6, 0.0]))
+    assert descent._blind(np.array([100.0, 0.0]), H, np.array([-100.0 + 2e-6, 0.0]))
+    ball = descent_of(problem.with_radius(0.1))
+    assert not ball._blind(np.array([1.0, 1e-3]), H, np.array([-1.0, 0.0]))
+
+
+def test_a_line_is_flat_where_a_hundredth_of_its_curvature_is_left():
+    problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC)
+    descent, d = descent_of(problem), np.array([1.0, 1.0])
+    here = point_of(descent, [0.0, 0.0])
+
+    def bent(size):
+        return replace(here, summary=replace(here.summary, covariance=None if size is None else size * np.eye(2)))
+
+    for before, after, flat in ((1.0, 0.0099, True), (1.0, 0.0101, False), (None, 0.001, False), (1.0, None, False)):
+        assert descent._flat(bent(before), bent(after), d) is flat
+
+
+def test_a_line_search_takes_the_full_step_where_it_helps_and_a_shorter_one_where_it_does_not():
+    problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC)
+    descent = descent_of(problem)
+    here = point_of(descent, [0.0, 0.0])
+    gradient = here.summary.mean - problem.target
+    d = -np.linalg.solve(here.summary.covariance, gradient)
+    descent.decrement = d @ here.summary.covariance @ d
+    found = descent._search(here, d, gradient)
+    np.testing.assert_allclose(found.delta, d)
+    assert descent.passes == 2
+    descent.decrement = 1600.0  # a step of 40 standard deviations is cut to 4
+    np.testing.assert_allclose(descent._search(here, d, gradient).delta, 0.1 * d)
+    descent.decrement = 1.0
+    far = descent._search(here, 20.0 * d, gradient)
+    assert far.value < here.value
+    assert np.linalg.norm(far.delta) < 0.5 * np.linalg.norm(20.0 * d)
+    assert descent._search(here, -d, gradient) is None  # uphill
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "share", "tol"), [(10**6, 20, 1.0, 3e-10), (10**6, 5, 0.1, 1e-6), (10**7, 50, 1, 1e-9)]
+)
+def test_a_subset_is_as_large_as_makes_the_whole_cheapest(n, k, share, tol):
+    rows = Rows(np.broadcast_to(0.0, (n, k)), np.broadcast_to(0.0, (n,)))
+    costs = {}
+    for passes in range(3, 9):
+        # (k / (share · size))^passes · n / (share · size) = tol: what is left after so many passes is the gap
+        size = np.exp(
+            brentq(lambda z, p=passes: p * (np.log(k / share) - z) + np.log(n / share) - z - np.log(tol), 0.0, 60.0)
+        )
+        if size <= n / 4:
+            costs[int(size + 1e-6)] = passes + 20.0 * size / n
+    assert newton_module._size_of_subset(rows, share, tol) == pytest.approx(min(costs, key=costs.get), abs=1)
+    assert newton_module._size_of_subset(Rows(np.zeros((100, 5)), np.zeros(100)), 1.0, 1e-8) == 100
+
+
+def recorded(monkeypatch):
+    """Numbers of rows that certificates are lifted on; ``None`` for all."""
+    lifted = []
+
+    def watched(problem, delta, **options):
+        rows = options.get("rows")
+        lifted.append(None if rows is None else rows.shape[0])
+        return real(problem, delta, **options)
+
+    real = newton_module.certificate
+    monkeypatch.setattr(newton_module, "certificate", watched)
+    return lifted
+
+
+@pytest.mark.parametrize(
+    ("decrement", "tol", "lifted"),
+    [
+        (0.0, 1e-6, [1000]),
+        (1e-10, 1e-6, [1000]),
+        (0.8e-7, 1e-6, [2000]),  # at least 3 · decrement · n / tol of the rows
+        (4.5e-7, 1e-6, [None]),  # more than half of them: all
+        (1.0, 1e-6, [1000]),  # it ran away: nothing will help
+        (0.1, 1e-2, [None]),
+        (0.2, 1e-2, [1000]),
+    ],
+)
+def test_a_certificate_is_lifted_on_as_many_rows_as_it_needs(monkeypatch, decrement, tol, lifted):
+    problem, best = planted(n=8000, k=2)
+    point = point_of(descent_of(problem), best)
+    found = recorded(monkeypatch)
+    proof = newton_module._certify(problem, point, make_penalty(problem), None, tol, decrement)
+    assert proof.proves(tol)
+    assert found == lifted
+
+
+def test_a_lift_that_fails_on_some_rows_is_tried_on_all_of_the_subset(monkeypatch):
+    problem, best = planted(n=8000, k=2)
+    point = point_of(descent_of(problem), best + 0.02)
+    found = recorded(monkeypatch)
+    for subset in (None, problem.rows.take(slice(0, 4000))):
+        proof = newton_module._certify(problem, point, make_penalty(problem), subset, 1e-12, 0.0)
+        assert proof.primal_value == pytest.approx(problem.value(best + 0.02))
+    assert found == [1000, None, 1000, 4000]
+    wide, zero = planted(n=3000, k=250)[0], np.zeros(250)
+    newton_module._certify(wide, point_of(descent_of(wide), zero), make_penalty(wide), None, 1e-12, 1.0)
+    assert found[4:] == [1500]  # five rows for each feature, which are more than a thousand
+
+
+def test_exact_zeros_replace_round_off_where_the_gap_proves_them():
+    problem, best = planted(n=200, k=4, radius=0.05, norm=np.inf)
+    penalty = make_penalty(problem)
+    noisy = np.where(best == 0.0, 1e-12, best)
+    assert (best == 0.0).any()
+    descent = descent_of(problem)
+    point = point_of(descent, noisy)
+    proof = certificate(problem, noisy, penalty=penalty)
+    found, again = newton_module._with_exact_zeros(problem, descent, point, penalty, None, 1e-8, proof)
+    np.testing.assert_array_equal(found.delta == 0.0, best == 0.0)
+    np.testing.assert_array_equal(found.delta[best != 0.0], best[best != 0.0])
+    assert again.primal_value == pytest.approx(problem.value(found.delta), abs=1e-15)
+    # nothing to replace, or a gap that does not prove enough: all stays as it is
+    clean = point_of(descent, best)
+    same, _ = newton_module._with_exact_zeros(problem, descent, clean, penalty, None, 1e-8, proof)
+    np.testing.assert_array_equal(same.delta, best)
+    loose = replace(proof, gap=10.0)
+    same, _ = newton_module._with_exact_zeros(problem, descent, point, penalty, None, 1e-8, loose)
+    np.testing.assert_array_equal(same.delta, noisy)
+
+
+def test_few_rows_are_solved_to_the_last_digits_from_any_start():
+    problem, best = planted(n=300, k=3)
+    for start in (None, best + 0.1, np.full(3, 1e3), np.full(3, -1e3)):  # a start worse than none is left
+        outcome = newton(problem, make_penalty(problem), tol=1e-8, start=start)
+        np.testing.assert_allclose(outcome.delta, best, atol=1e-11)
+        assert outcome.certificate.proves(1e-8)
+        assert (outcome.free_directions, outcome.collapsed) == (0, False)
+        assert outcome.passes >= outcome.iterations + 1 >= 2
+    near = newton(problem, make_penalty(problem), tol=1e-8, start=best)
+    assert near.iterations <= 1
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_line_for_every_pass_if_asked_for(capsys, verbose):
+    problem, _ = planted(n=300, k=3)
+    outcome = newton(problem, make_penalty(problem), tol=1e-8, verbose=verbose)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == (outcome.passes if verbose else 0)
+    many, _ = planted(n=100_001, k=4, strength=0.3)
+    outcome = newton(many, make_penalty(many), tol=1e-8, verbose=verbose)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == (outcome.passes if verbose else 0)  # those over all rows
+
+
+def test_a_target_on_the_boundary_collapses_the_weights():
+    problem = pre.RatioProblem([1.0], [[0.0], [0.5], [1.0]])
+    assert newton(problem, make_penalty(problem), tol=1e-8).collapsed
+    assert newton(problem, make_penalty(problem), tol=1e-8, start=np.array([5.0])).collapsed
+    inside = pre.RatioProblem([0.9], [[0.0], [0.5], [1.0]])
+    assert not newton(inside, make_penalty(inside), tol=1e-8).collapsed
+    assert not newton(inside, make_penalty(inside), tol=1e-8, start=np.array([5.0])).collapsed
+
+
+@pytest.mark.parametrize("start", [None, [1.0, 2.0, 3.0]])
+def test_columns_that_depend_on_each_other_are_solved_in_coordinates(start):
+    plain, best = planted(n=200, k=2)
+    M = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]])
+    problem = pre.RatioProblem(plain.target @ M, plain.features_q @ M, plain.log_base)
+    outcome = newton(problem, make_penalty(problem), tol=1e-9, start=None if start is None else np.array(start))
+    assert outcome.free_directions == 1
+    np.testing.assert_allclose(M @ outcome.delta, best, atol=1e-9)
+    np.testing.assert_allclose(outcome.delta, np.linalg.pinv(M) @ best, atol=1e-9)  # the shortest
+    assert outcome.certificate.primal_value == pytest.approx(plain.value(best), abs=1e-12)
+    assert outcome.certificate.proves(1e-9)
+    off = pre.RatioProblem(problem.target + [0.0, 0.0, 1.0], problem.features_q, plain.log_base)
+    away = newton(off, make_penalty(off), tol=1e-9)
+    assert not away.certificate.proves(1e-9)
+    assert (away.iterations, away.passes, away.free_directions) == (0, 1, 0)
+    np.testing.assert_allclose(M @ away.delta, 0.0, atol=1e-9)  # no row follows the target there
+    assert away.delta @ [0.0, 0.0, 1.0] > 0.0
+
+
+def test_nothing_to_estimate_is_an_answer_too():
+    problem = pre.RatioProblem([2.0, 3.0], [[2.0, 3.0]] * 3)
+    outcome = newton(problem, make_penalty(problem), tol=1e-9)
+    assert (outcome.free_directions, outcome.iterations, outcome.passes) == (2, 0, 1)
+    assert not outcome.delta.any()
+    assert outcome.certificate.proves(1e-9)
+    ball = problem.with_radius(0.1)
+    outcome = newton(ball, make_penalty(ball), tol=1e-9)
+    assert outcome.free_directions == 2
+    assert outcome.certificate.proves(1e-9)
+    missed = pre.RatioProblem([2.0, 4.0], [[2.0, 3.0]] * 3, radius=0.1)
+    outcome = newton(missed, make_penalty(missed), tol=1e-9)
+    assert not outcome.certificate.proves(1e-9)
+    assert outcome.delta[1] > 0.0
