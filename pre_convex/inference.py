@@ -222,13 +222,12 @@ def weighted_chi2_sf(x: float, weights: Array) -> float:
     >>> [round(weighted_chi2_sf(x, np.ones(k)), 9) for x, k in ((3.841458820694124, 1), (5.991464547107979, 2))]
     [0.05, 0.05]
     """
-    weights = np.asarray(weights, dtype=float)
     weights = weights[weights > 0.0]
-    if weights.size == 0 or not x > 0.0:
+    if weights.size == 0:
         return 1.0
     top = float(weights.max())
     x, weights = min(float(x) / top, 1e15), weights / top
-    if x < 1e-40:  # the lower tail is below its root
+    if not x > 1e-40:  # the lower tail is below its root
         return 1.0
     upper = x > float(weights.sum())
     low, high = (0.0, 0.5) if upper else (-(0.5 * weights.size + 1.0) / x, 0.0)
@@ -252,4 +251,4 @@ def weighted_chi2_sf(x: float, weights: Array) -> float:
     phase = -0.5 * np.arctan2(factor_im, factor_re).sum(axis=1) - x * im - np.arctan2(im, re)
     values = exp(size) * (np.cos(phase) + SLOPE * turn / root * np.sin(phase)) * np.cosh(v)
     tail = float(abs(values.sum() - 0.5 * values[0])) * STEP * width / np.pi
-    return min(tail, 1.0) if upper else max(1.0 - tail, 0.0)
+    return tail if upper else 1.0 - tail

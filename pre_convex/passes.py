@@ -158,7 +158,7 @@ class Rows:
         if self.origin is not None:
             features = features - self.origin
         base = self.log_base[index]
-        if self.flat and np.ndim(log_share) == 0:
+        if self.flat:
             return Rows(features, np.broadcast_to(self.log_base[0] + log_share, base.shape))
         return Rows(features, np.asarray(base + log_share))
 

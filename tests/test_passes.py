@@ -307,6 +307,23 @@ def test_support_gives_as_many_rows_as_asked_for_and_no_more(monkeypatch, count)
     np.testing.assert_array_equal(index, 100 + ends)
 
 
+@pytest.mark.parametrize("count", [2, 5, 9])
+def test_support_of_rows_in_any_order(monkeypatch, count):
+    monkeypatch.setattr(passes, "BLOCK_NUMBERS", 1)
+    for seed in range(20):
+        F = np.random.default_rng(seed).normal(size=(300 if seed % 2 else 40, 3))
+        directions = np.array([[1.0], [0.3], [-0.2]])
+        _, index = support(Rows(F, np.zeros(len(F))), directions, count)
+        assert set(index) == set(np.argsort(-(F @ directions)[:, 0])[:count])
+
+
+def test_a_subset_may_be_all_rows_and_its_runs_may_begin_anywhere_in_their_stretch():
+    rows = Rows(np.arange(800.0)[:, None], np.zeros(800))
+    np.testing.assert_array_equal(rows.subset(800).plain.features[:, 0], np.arange(800))
+    first = Rows(np.arange(900.0)[:, None], np.zeros(900)).subset(800).plain.features[::8, 0]
+    assert set(first - np.arange(0, 900, 9)) == {0.0, 1.0}
+
+
 def test_support_of_fewer_living_rows_than_asked_for():
     F = np.arange(5.0)[:, None]
     values, index = support(Rows(F, np.array([-np.inf, 0.0, -np.inf, 0.0, -np.inf])), np.array([[1.0, -1.0]]), 4)
