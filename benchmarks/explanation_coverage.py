@@ -74,7 +74,7 @@ def scenarios() -> list[Scenario]:
 def outcomes(scenario: Scenario, truth: LocalFit, seed: int) -> dict[str, bool]:
     """What the intervals of one explanation cover."""
     ask = partial(black_box, steepness=scenario.steepness)
-    found = explain(ask, X, scenario.perturbation, scenario.n, label=1, n_test=0, random_state=seed)
+    found = explain(ask, X, scenario.perturbation, scenario.n, label=1, n_test=0, rng=seed)
     goal = truth.coef / found.unit
     held = {}
     centred = Inference(found.fit.problem, found.fit.solution.delta).std_error / found.unit
@@ -114,7 +114,7 @@ def run_switches(runs: int) -> list[dict[str, object]]:
         truth = fit_local(z - 1.0, plus, 1.0 - plus, tuple("abcde"), log_weights=weights, tol=1e-10)
         covered, at_x, warned, refused = np.zeros(5), 0, 0, 0
         for seed in range(runs):
-            found = explain(switched_box, np.ones(5), OnOff(keep=keep), n, label=1, n_test=0, random_state=seed)
+            found = explain(switched_box, np.ones(5), OnOff(keep=keep), n, label=1, n_test=0, rng=seed)
             warned += any("rarely off" in text for text in found.warnings)
             refused += bool(found.refusal)
             interval, here = found.conf_int(), found.decision_interval()

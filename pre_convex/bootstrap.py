@@ -12,6 +12,7 @@ from .entropy import Array, exp, log, log_normalise
 from .errors import DataError
 from .problem import RatioProblem
 from .progress import track
+from .rng import Rng, spawned
 from .solution import Status
 from .solvers.many import solve_many
 from .solvers.newton import newton
@@ -32,7 +33,7 @@ def bootstrap(
     *,
     penalty: Any = None,
     constraints: Any = None,
-    seed: int = 0,
+    rng: Rng = 0,
     jobs: int = 1,
     progress: bool = False,
 ) -> Array:
@@ -40,20 +41,20 @@ def bootstrap(
 
     Both samples are drawn anew, or the pairs of rows if the problem is paired. Resamples are weights on the rows, so
     that they share the features and are refitted together, unless the user's penalty or constraints ask for a program
-    of their own. The result depends on the seed only, not on the number of jobs.
+    of their own. The result depends on ``rng`` only, not on the number of jobs.
     """
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError("problem: has no p side in memory to resample; build it from arrays of samples")
     if not isinstance(replicates, (int, np.integer)) or replicates < 2:
         raise DataError(f"replicates: {replicates!r} is not a whole number of at least 2")
-    seeds = np.random.SeedSequence(seed).spawn(int(replicates))
+    streams = spawned(rng, int(replicates))
     if penalty is None and constraints is None:
         size = min(GROUP, max(1, GROUP_NUMBERS // problem.n_q))
         refit = partial(_refit_together, problem, delta)
     else:
         size = 1
         refit = partial(_refit_alone, problem, delta, penalty=penalty, constraints=constraints)
-    groups = [seeds[i : i + size] for i in range(0, len(seeds), size)]
+    groups = [streams[i : i + size] for i in range(0, len(streams), size)]
     if jobs == 1:
         found: Iterable[Array] = map(refit, groups)
     else:
@@ -63,11 +64,10 @@ def bootstrap(
     return np.concatenate(list(track(found, "bootstrap", len(groups)) if progress else found))
 
 
-def _resample(problem: RatioProblem, seed: Any) -> tuple[Array, Array] | None:
+def _resample(problem: RatioProblem, rng: np.random.Generator) -> tuple[Array, Array] | None:
     """Target and logarithms of base weights of one resample; ``None`` where no row has weight."""
     assert problem.features_p is not None
     assert problem.log_weights_p is not None
-    rng = np.random.default_rng(seed)
     n_p, n_q = len(problem.features_p), problem.n_q
     count_q = np.bincount(rng.integers(0, n_q, n_q), minlength=n_q)
     count_p = count_q if problem.paired else np.bincount(rng.integers(0, n_p, n_p), minlength=n_p)
@@ -78,10 +78,10 @@ def _resample(problem: RatioProblem, seed: Any) -> tuple[Array, Array] | None:
     return exp(log_normalise(log_w)) @ problem.features_p, log_a
 
 
-def _refit_together(problem: RatioProblem, delta: Array, seeds: list[Any]) -> Array:
+def _refit_together(problem: RatioProblem, delta: Array, streams: list[np.random.Generator]) -> Array:
     """δ̂ of some resamples."""
-    found = np.full((len(seeds), problem.k), np.nan)
-    drawn = {i: drawn for i, seed in enumerate(seeds) if (drawn := _resample(problem, seed)) is not None}
+    found = np.full((len(streams), problem.k), np.nan)
+    drawn = {i: drawn for i, rng in enumerate(streams) if (drawn := _resample(problem, rng)) is not None}
     if drawn:
         targets, log_bases = (np.array(part) for part in zip(*drawn.values(), strict=True))
         refits = solve_many(problem, targets, log_bases, radius=problem.radius, norm=problem.norm, tol=TOL, start=delta)
@@ -92,11 +92,13 @@ def _refit_together(problem: RatioProblem, delta: Array, seeds: list[Any]) -> Ar
     return found
 
 
-def _refit_alone(problem: RatioProblem, delta: Array, seeds: list[Any], penalty: Any, constraints: Any) -> Array:
+def _refit_alone(
+    problem: RatioProblem, delta: Array, streams: list[np.random.Generator], penalty: Any, constraints: Any
+) -> Array:
     """δ̂ of some resamples, each by itself."""
-    found = np.full((len(seeds), problem.k), np.nan)
-    for i, seed in enumerate(seeds):
-        drawn = _resample(problem, seed)
+    found = np.full((len(streams), problem.k), np.nan)
+    for i, rng in enumerate(streams):
+        drawn = _resample(problem, rng)
         if drawn is not None:
             again = RatioProblem(drawn[0], problem.features_q, drawn[1], radius=problem.radius, norm=problem.norm)
             outcome = newton(again, make_penalty(again, penalty, constraints), tol=TOL, start=delta)

@@ -20,6 +20,7 @@ from .kernels import Kernel
 from .likelihoods import log_likelihood
 from .problem import RatioProblem
 from .report import Report, make_report
+from .rng import Rng, as_generator, as_seed
 from .selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
 from .solution import Solution
 from .solvers import solve
@@ -50,8 +51,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Whether ``"cv"`` takes the largest radius within one standard error of the best.
     paired : bool
         Whether x_p and x_q are the same rows.
-    random_state : int
-        Seed of folds, of the simulated quantile and of landmarks.
+    random_state : int, sequence of int, SeedSequence, BitGenerator, Generator or None
+        Where folds, simulated quantile and landmarks come from: what is ``rng`` elsewhere, under scikit-learn's name.
+        A generator moves on with every fit; None gives other numbers every time.
 
     Attributes
     ----------
@@ -87,7 +89,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         cv: int = 5,
         one_se: bool = True,
         paired: bool = False,
-        random_state: int = 0,
+        random_state: Rng = 0,
     ) -> None:
         self.features = features
         self.formulation = formulation
@@ -111,10 +113,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         x_p, x_q : arrays of shape (n_p, d) and (n_q, d), or data frames
         log_lik_p, log_lik_q : arrays, functions x -> (n,), or None
         """
-        if not isinstance(self.random_state, (int, np.integer)) or self.random_state < 0:
-            raise DataError(f"random_state: {self.random_state!r} is not a whole number of at least 0")
+        seed = as_seed(self.random_state, "random_state")
         columns = column_names(x_p) or column_names(x_q)
-        self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q)
+        self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q, seed)
         problem = RatioProblem.from_samples(
             x_p, x_q, log_lik_p, log_lik_q, features=self.features_, norm=self.norm, paired=self.paired
         )
@@ -123,7 +124,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.radius_choice_ = self._choose_radius(problem)
+        self.radius_choice_ = self._choose_radius(problem, seed)
         chosen = self.radius_choice_
         self.radius_ = as_scalar(self.radius, "radius") if chosen is None else chosen.radius
         self.problem_ = problem.with_radius(self.radius_)
@@ -148,32 +149,32 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.feature_names_ = self.problem_.feature_names
         return self
 
-    def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any) -> FeatureMap:
+    def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
         """The feature map, with landmarks among the samples if it is a kernel."""
         features = make_features(self.features)
         if is_dask(x_p) or is_dask(x_q):
             return features  # a kernel without landmarks is refused where the blocks are put together
         if isinstance(features, Kernel) and features.length_scale == "cv":
             samples = (x_p, x_q, log_lik_p, log_lik_q)
-            return cross_validated_kernel(features, *samples, folds=self.cv, paired=self.paired, seed=self.random_state)
+            return cross_validated_kernel(features, *samples, folds=self.cv, paired=self.paired, rng=seed)
         parts = features.parts if isinstance(features, Concatenation) else (features,)
         if any(isinstance(part, Kernel) for part in parts) and self.norm != 2:
             raise DataError("norm: a kernel's features are coordinates of an RKHS, whose norm is norm=2")
         if not any(isinstance(part, Kernel) and part.factor is None for part in parts):
             return features
         points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
-        rng = np.random.default_rng(self.random_state)
+        rng = as_generator(seed)
         fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in parts]
         return fitted[0] if len(fitted) == 1 else Concatenation(tuple(fitted))
 
-    def _choose_radius(self, problem: RatioProblem) -> RadiusChoice | None:
+    def _choose_radius(self, problem: RatioProblem, seed: Any) -> RadiusChoice | None:
         """The radius by name; ``None`` when it is a number."""
         if isinstance(self.radius, str) and not (self.penalty is None and self.constraints is None):
             raise DataError("radius: 'auto' and 'cv' know nothing of a penalty or constraints; give a number with them")
         if self.radius == "auto":
-            return automatic_radius(problem, alpha=self.alpha, seed=self.random_state)
+            return automatic_radius(problem, alpha=self.alpha, rng=seed)
         if self.radius == "cv":
-            return cross_validated_radius(problem, folds=self.cv, one_se=self.one_se, seed=self.random_state)
+            return cross_validated_radius(problem, folds=self.cv, one_se=self.one_se, rng=seed)
         if isinstance(self.radius, str):
             raise DataError(f"radius: {self.radius!r} is not known; use a number, 'auto' or 'cv'")
         return None
@@ -262,11 +263,11 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """Wald test of δ = 0, or of L δ = value."""
         return self.inference(kind).wald_test(hypothesis, value)
 
-    def bootstrap(self, replicates: int = 200, *, seed: int = 0, jobs: int = 1, progress: bool = False) -> Array:
+    def bootstrap(self, replicates: int = 200, *, rng: Rng = 0, jobs: int = 1, progress: bool = False) -> Array:
         """δ̂ of resampled data, shape (replicates, k): a check of the analytic covariance."""
         self._fitted()
         terms = {"penalty": self.penalty, "constraints": self.constraints}
-        return bootstrap(self.problem_, self.delta_, replicates, seed=seed, jobs=jobs, progress=progress, **terms)
+        return bootstrap(self.problem_, self.delta_, replicates, rng=rng, jobs=jobs, progress=progress, **terms)
 
     def diagnostics(self) -> Diagnostics:
         """Effective sample sizes, weights, balance, conditioning, and warnings."""

@@ -19,6 +19,7 @@ from .arrays import frozen
 from .entropy import Array
 from .errors import DataError
 from .features import FEATURES, _Joinable
+from .rng import Rng, as_generator
 
 __all__ = ["KERNELS", "Kernel", "median_length_scale", "pivoted_cholesky"]
 
@@ -116,8 +117,8 @@ class Kernel(_Joinable):
             return np.asarray(pairwise_kernels(x, y, metric="laplacian", gamma=1.0 / s))
         return np.asarray(pairwise_kernels(x, y, metric="polynomial", gamma=1.0 / s**2, degree=self.degree, coef0=1.0))
 
-    def fitted(self, x: Array, rng: np.random.Generator | None = None) -> Kernel:
-        """The map with its landmarks chosen among the rows of x."""
+    def fitted(self, x: Array, rng: Rng = 0) -> Kernel:
+        """The map with its landmarks chosen among the rows of x; among a random few of them if there are many."""
         if self.length_scale == "cv":
             raise DataError("length_scale: 'cv' needs an estimator, which has two samples to hold out from")
         scale = median_length_scale(x) if self.length_scale == "median" else self.length_scale
@@ -126,8 +127,7 @@ class Kernel(_Joinable):
         most = len(x) if exact else min(self.landmarks or 500, len(x))
         pool = x
         if not exact and len(x) > EXACT_POINTS:
-            generator = rng or np.random.default_rng(0)
-            pool = x[np.sort(generator.choice(len(x), EXACT_POINTS, replace=False))]
+            pool = x[np.sort(as_generator(rng).choice(len(x), EXACT_POINTS, replace=False))]
         diagonal = np.array([kernel.gram(row[None], row[None])[0, 0] for row in pool[:1]]).repeat(len(pool))
         if self.kind == "polynomial":
             diagonal = (np.square(pool).sum(axis=1) / kernel.length_scale**2 + 1.0) ** self.degree  # type: ignore[operator]

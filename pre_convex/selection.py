@@ -15,6 +15,7 @@ from .feasibility import minimal_radius
 from .kernels import Kernel, median_length_scale
 from .linear import square_root
 from .problem import RatioProblem
+from .rng import Rng, as_generator, as_seed
 from .solvers import radius_path, solve
 
 __all__ = ["RadiusChoice", "automatic_radius", "cross_validated_kernel", "cross_validated_radius"]
@@ -52,7 +53,7 @@ class RadiusChoice:
             object.__setattr__(self, name, frozen(np.asarray(getattr(self, name), dtype=float)))
 
 
-def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, seed: int = 0, draws: int = 20_000) -> RadiusChoice:
+def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0, draws: int = 20_000) -> RadiusChoice:
     """The 1 − alpha quantile of ‖∇ℓ(δ*)‖ under its limiting normal law, whose covariance is estimated.
 
     The covariance is first taken at δ = 0 and then at the solution with the radius that this gives. It falls with 1/n,
@@ -64,7 +65,7 @@ def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, seed: int = 
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError("radius: 'auto' needs the p samples in memory; pass arrays, or a number as radius")
     reach = minimal_radius(problem).radius
-    noise = np.random.default_rng(seed).normal(size=(draws, problem.k))
+    noise = as_generator(rng).normal(size=(draws, problem.k))
     delta, radius = np.zeros(problem.k), 0.0
     for _ in range(2):
         lengths = np.linalg.norm(noise @ square_root(_score_variance(problem, delta)), problem.norm, axis=1)
@@ -86,7 +87,7 @@ def _score_variance(problem: RatioProblem, delta: Array) -> Array:
 
 
 def cross_validated_radius(
-    problem: RatioProblem, *, folds: int = 5, one_se: bool = True, seed: int = 0, steps: int = 30, span: float = 1e-3
+    problem: RatioProblem, *, folds: int = 5, one_se: bool = True, rng: Rng = 0, steps: int = 30, span: float = 1e-3
 ) -> RadiusChoice:
     """The radius with the best held-out −ℓ along a path, or the largest within one standard error of it.
 
@@ -99,9 +100,9 @@ def cross_validated_radius(
         raise DataError(f"cv: {folds!r} folds are not possible with {n_p} and {n_q} rows")
     top = problem.ball(problem.gradient(np.zeros(problem.k)))
     radii = top * exp(np.linspace(0.0, log_of(span), steps))
-    rng = np.random.default_rng(seed)
-    fold_q = rng.permutation(n_q) % folds
-    fold_p = fold_q if problem.paired else rng.permutation(n_p) % folds
+    generator = as_generator(rng)
+    fold_q = generator.permutation(n_q) % folds
+    fold_p = fold_q if problem.paired else generator.permutation(n_p) % folds
     scores = np.array([_held_out(problem, fold_p == i, fold_q == i, radii) for i in range(folds)])
     solved = np.isfinite(scores).all(axis=0)  # a radius without a solution in some fold is out of the running
     mean, error = np.full(steps, -np.inf), np.zeros(steps)
@@ -125,17 +126,17 @@ def cross_validated_kernel(
     *,
     folds: int = 5,
     paired: bool = False,
-    seed: int = 0,
+    rng: Rng = 0,
 ) -> Kernel:
     """The kernel with the length scale, among multiples of the median distance, whose best radius scores best."""
     x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
     points = np.concatenate([x_p, x_q])
-    median = median_length_scale(points)
+    median, seed = median_length_scale(points), as_seed(rng)  # the same landmarks and folds for all length scales
     best, chosen = -np.inf, None
     for multiple in LENGTH_SCALES:
-        candidate = replace(kernel, length_scale=multiple * median).fitted(points, np.random.default_rng(seed))
+        candidate = replace(kernel, length_scale=multiple * median).fitted(points, seed)
         problem = RatioProblem.from_samples(x_p, x_q, log_lik_p, log_lik_q, features=candidate, paired=paired)
-        score = float(cross_validated_radius(problem, folds=folds, seed=seed, steps=12).mean.max())
+        score = float(cross_validated_radius(problem, folds=folds, rng=seed, steps=12).mean.max())
         if score > best:
             best, chosen = score, candidate
     assert chosen is not None  # a path always has a finite score at its top

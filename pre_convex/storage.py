@@ -17,6 +17,7 @@ from .features import from_state, make_features, to_state
 from .files import read_arrays, write_arrays, write_whole
 from .likelihoods import Gaussian
 from .problem import RatioProblem
+from .rng import plain_seed
 from .selection import RadiusChoice
 from .solution import Certificate, Solution, Status
 
@@ -34,7 +35,8 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
     """Write a fitted estimator to a file, whole or not at all.
 
     Its feature map must be one of the package's own, and it must have been fitted without penalty and constraints,
-    since functions cannot be written without code.
+    since functions cannot be written without code. A ``random_state`` that is more than whole numbers is written as
+    None.
     """
     if type(fit).__name__ not in KINDS:
         raise DataError(f"fit: a {type(fit).__name__} cannot be written; use one of {', '.join(KINDS)}")
@@ -46,9 +48,11 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
     arrays |= {"delta": fit.delta_, "mu": fit.mu_}
     if isinstance(fit, RatioClassifier):
         arrays["classes"] = fit.classes_
+    params = {k: v for k, v in fit.get_params().items() if k not in (*FUNCTIONS, "features")}
+    params["random_state"] = plain_seed(fit.random_state)
     header = {
         "kind": type(fit).__name__,
-        "params": {k: _plain(v) for k, v in fit.get_params().items() if k not in (*FUNCTIONS, "features")},
+        "params": {k: _plain(v) for k, v in params.items()},
         "features": _split(to_state(fit.features_), arrays, "map"),
         "parameter": fit.features
         if isinstance(fit.features, str)

@@ -15,6 +15,7 @@ from .arrays import as_scalar, as_vector
 from .entropy import Array, exp
 from .errors import DataError
 from .problem import RatioProblem
+from .rng import Rng, as_generator, as_seed
 
 __all__ = ["Conditions", "conditions", "min_eigenvalue", "min_eigenvalue_in_ball", "weyl_bound"]
 
@@ -72,10 +73,9 @@ def min_eigenvalue(problem: RatioProblem, delta: Any) -> float:
     return float(np.linalg.eigvalsh(problem.hessian(delta))[0])
 
 
-def _descend(function: Any, centre: Array, radius: float, starts: int, seed: int) -> tuple[float, Array]:
+def _descend(function: Any, centre: Array, radius: float, starts: int, rng: Rng) -> tuple[float, Array]:
     """Smallest value of a function with gradient over a ball, by projected gradient from the best of several starts."""
-    rng = np.random.default_rng(seed)
-    directions = rng.normal(size=(starts, centre.size))
+    directions = as_generator(rng).normal(size=(starts, centre.size))
     directions *= radius / np.linalg.norm(directions, axis=1, keepdims=True)
     begun = [(x, *function(centre + x)) for x in (np.zeros_like(centre), *directions)]
     begun.sort(key=lambda start: start[1])
@@ -112,7 +112,7 @@ class _Cumulants:
 
 
 def min_eigenvalue_in_ball(
-    problem: RatioProblem, centre: Any, radius: float, *, starts: int = 12, seed: int = 0
+    problem: RatioProblem, centre: Any, radius: float, *, starts: int = 12, rng: Rng = 0
 ) -> tuple[float, Array]:
     """Minimum of λ_min over the ball, and where it is reached, by projected gradient from the best of some starts."""
     if as_scalar(radius, "radius") <= 0.0:
@@ -123,11 +123,11 @@ def min_eigenvalue_in_ball(
         values, vectors = np.linalg.eigh(at.H)
         return float(values[0]), at.slope(vectors[:, 0])
 
-    return _descend(function, as_vector(centre, "centre", problem.k), radius, starts, seed)
+    return _descend(function, as_vector(centre, "centre", problem.k), radius, starts, rng)
 
 
 def weyl_bound(
-    problem: RatioProblem, centre: Any, radius: float, *, reference: Any = None, starts: int = 12, seed: int = 0
+    problem: RatioProblem, centre: Any, radius: float, *, reference: Any = None, starts: int = 12, rng: Rng = 0
 ) -> float:
     """λ_min(Σ) − max over the ball of ‖Σ − H(δ)‖, Weyl's lower bound; Σ is the Hessian at the centre by default."""
     delta = as_vector(centre, "centre", problem.k)
@@ -140,11 +140,11 @@ def weyl_bound(
         sign = 1.0 if values[i] >= 0.0 else -1.0
         return -abs(float(values[i])), -sign * at.slope(vectors[:, i])
 
-    worst, _ = _descend(function, delta, as_scalar(radius, "radius"), starts, seed)
+    worst, _ = _descend(function, delta, as_scalar(radius, "radius"), starts, rng)
     return float(np.linalg.eigvalsh(S)[0] + worst)
 
 
-def conditions(problem: RatioProblem, delta: Any, radius: float, *, starts: int = 12, seed: int = 0) -> Conditions:
+def conditions(problem: RatioProblem, delta: Any, radius: float, *, starts: int = 12, rng: Rng = 0) -> Conditions:
     """All conditions at δ* on a ball of the given radius.
 
     Examples
@@ -159,7 +159,8 @@ def conditions(problem: RatioProblem, delta: Any, radius: float, *, starts: int 
     n_p = problem.n_q if problem.features_p is None else len(problem.features_p)
     n = min(n_p, problem.n_q)
     score = float(np.sqrt(n) * np.linalg.norm(problem.gradient(delta)))
-    inside, _ = min_eigenvalue_in_ball(problem, delta, radius, starts=starts, seed=seed)
-    weyl = weyl_bound(problem, delta, radius, starts=starts, seed=seed)
+    seed = as_seed(rng)  # the same starts for both
+    inside, _ = min_eigenvalue_in_ball(problem, delta, radius, starts=starts, rng=seed)
+    weyl = weyl_bound(problem, delta, radius, starts=starts, rng=seed)
     ratio = score / inside if inside > 0.0 else np.inf
     return Conditions(n, float(radius), score, min_eigenvalue(problem, delta), inside, weyl, ratio)

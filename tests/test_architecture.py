@@ -15,7 +15,7 @@ DOCS = PACKAGE.parent / "docs"
 LAYERS = [
     ["errors"],
     ["entropy"],
-    ["arrays", "linear", "norms", "threads"],
+    ["arrays", "linear", "norms", "rng", "threads"],
     ["checks", "files", "tables", "progress", "sources", "versions"],
     ["passes"],
     ["coordinates"],

@@ -272,7 +272,7 @@ def test_threshold_and_p_values_agree():
 def test_false_alarms_come_at_the_chosen_rate(method):
     p, q = priors(2000)
     detector = Detector(p, q, noise=1.5, features=FEATURES, method=method)
-    background = detector.background(999, seed=3)
+    background = detector.background(999, rng=3)
     rng, count, rate = np.random.default_rng(4), 600, 0.1
     fresh = [sequences(rng.normal(0.6, 0.1, count), rng) + 1.5 * rng.normal(size=(count, 12)) for _ in range(2)]
     found = detector.scores(*fresh, background=background, rate=rate, warn=False)
@@ -290,7 +290,7 @@ def test_a_likelihood_wider_than_the_noise_is_calibrated_with_the_noise():
     shares = []
     for draw in (lambda x, rng: x + 0.3 * rng.normal(size=x.shape), None):
         detector = Detector(p, q, noise=2.0, features=FEATURES, draw=draw, method="evidence")
-        found = detector.scores(*fresh, background=detector.background(999, seed=3), rate=rate, warn=False)
+        found = detector.scores(*fresh, background=detector.background(999, rng=3), rate=rate, warn=False)
         shares.append(found.alarms.mean())
     # background with noise 2 is not the one observed
     assert abs(shares[0] - rate) < room(rate, count, 999, 2000) < abs(shares[1] - rate)
@@ -311,7 +311,7 @@ def test_drawn_sequences_have_no_part_in_their_own_prior():
 def test_the_background_depends_on_the_seed_alone():
     p, q = priors(200)
     detector = Detector(p, q, noise=1.5, features=FEATURES)
-    first, again, other = (detector.background(20, seed=seed).scores for seed in (0, 0, 1))
+    first, again, other = (detector.background(20, rng=seed).scores for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -696,8 +696,8 @@ def test_the_legend_names_every_channel(channels, last):
         ({"method": ["pre"]}, r"method: \['pre'\] is not known"),
         ({"rate": "x"}, "rate: 'x' is not a number"),
         ({"rate": 7}, "rate: 7 is not between"),
-        ({"seed": -1, "replicates": 39}, "seed: -1 is not"),
-        ({"seed": "a", "replicates": 39}, "seed: 'a' is not"),
+        ({"rng": -1, "replicates": 39}, "rng: -1 is no seed"),
+        ({"rng": "a", "replicates": 39}, "rng: 'a' is no seed"),
         ({"reference": "a"}, "reference: is text"),
         ({"reference": [[1.0], [2.0, 3.0]]}, "reference: cannot be read as an array"),
         ({"pairs": np.zeros((9, 24))}, "pairs: are for simulated background"),

@@ -391,8 +391,8 @@ def test_pareto_k_knows_heavy_tails():
 def test_bootstrap_is_reproducible_and_agrees_with_the_formula():
     x_p, x_q, l_p, l_q = samples(200)
     fit = pre.PosteriorRatio().fit(x_p, x_q, l_p, l_q)
-    resampled = fit.bootstrap(150, seed=1)
-    np.testing.assert_array_equal(resampled, fit.bootstrap(150, seed=1, jobs=2))
+    resampled = fit.bootstrap(150, rng=1)
+    np.testing.assert_array_equal(resampled, fit.bootstrap(150, rng=1, jobs=2))
     np.testing.assert_allclose(resampled.std(axis=0), fit.conf_int().std_error, rtol=0.25)
     with pytest.raises(pre.DataError, match="replicates"):
         fit.bootstrap(1)

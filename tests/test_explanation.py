@@ -161,7 +161,7 @@ def test_intervals_cover_the_coefficients_of_many_points():
     truth = fit_local(grid, plus, 1 - plus, ("a", "b"), log_weights=np.log(np.outer(weights, weights).ravel()))
     runs, hits = 300, np.zeros(3)
     for seed in range(runs):
-        found = explain(bent, [0.0, 0.0], 1.0, 300, label=1, n_test=0, random_state=seed)
+        found = explain(bent, [0.0, 0.0], 1.0, 300, label=1, n_test=0, rng=seed)
         interval, at_x = found.conf_int(), found.decision_interval()
         hits[:2] += (interval.lower <= truth.coef) & (truth.coef <= interval.upper)
         hits[2] += at_x.lower[0] <= truth.offset <= at_x.upper[0]
@@ -179,7 +179,7 @@ def test_wider_levels_give_wider_intervals():
 
 
 def test_the_seed_decides():
-    first, again, other = (explain(bent, [0.1, 0.0], 1.0, 200, random_state=s) for s in (3, 3, 4))
+    first, again, other = (explain(bent, [0.1, 0.0], 1.0, 200, rng=s) for s in (3, 3, 4))
     assert np.array_equal(first.points, again.points)
     assert np.array_equal(first.coef, again.coef)
     assert not np.allclose(first.coef, other.coef, rtol=1e-3)
@@ -395,7 +395,7 @@ def test_a_constant_column_of_a_table_is_named(constant, place):
 def test_words_that_are_never_off_are_named():
     found = [
         explain(lambda z: probability_of(np.array([len(t) / 10.0 for t in z]) - 1.0), "one two three four five six",
-                Words(keep=0.95), 40, label=1, n_test=0, random_state=seed)
+                Words(keep=0.95), 40, label=1, n_test=0, rng=seed)
         for seed in range(20)
     ]  # fmt: skip
     still = [np.ptp(one.points, axis=0) == 0.0 for one in found]
@@ -925,7 +925,7 @@ def test_mistakes_are_named(message, arguments):
         ("radius: -1 is negative", {"radius": -1.0}),
         ("floor: 0 is not between", {"floor": 0.0}),
         ("refit: needs a positive radius", {"refit": True}),
-        ("random_state: -1 is not", {"random_state": -1}),
+        ("rng: -1 is no seed", {"rng": -1}),
         ("n_test: 0.5 is not", {"n_test": 0.5}),
         ("kind: 'robust' is not known", {"kind": "robust"}),
     ],

@@ -315,7 +315,7 @@ def test_bootstrap_refits_are_those_of_single_solves():
     problem = pre.RatioProblem.from_samples(x_p, x_q, log_lik_q=-0.2 * (x_q**2).sum(axis=1))
     solution = pre.solve(problem)
     fit = pre.PosteriorRatio().fit(x_p, x_q, None, -0.2 * (x_q**2).sum(axis=1))
-    together = fit.bootstrap(60, seed=4)
+    together = fit.bootstrap(60, rng=4)
     np.testing.assert_allclose(fit.delta_, solution.delta, atol=1e-8)
     for seed, delta in zip(np.random.SeedSequence(4).spawn(60), together, strict=True):
         target, log_base = _resample(fit.problem_, seed)

@@ -93,7 +93,7 @@ def detect(
             replicates,
             reference=fixed,
             pairs=None if pairs is None else read_prior(pairs),
-            seed=seed,
+            rng=seed,
             verbose=console.is_terminal,
         )
     with warnings.catch_warnings():

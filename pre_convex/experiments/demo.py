@@ -12,6 +12,7 @@ from ..entropy import Array, exp
 from ..likelihoods import Gaussian
 from ..plots.canvas import BLUE, GREEN, GREY, ORANGE, new_figure
 from ..problem import RatioProblem
+from ..rng import Rng, as_generator
 from ..solution import Solution
 from ..solvers import installed_solvers, solve
 
@@ -44,14 +45,14 @@ class DemoRow:
         return s.compile_time + s.setup_time + s.solve_time
 
 
-def make_demo(n: int = 1000, seed: int = 0) -> Demo:
+def make_demo(n: int = 1000, rng: Rng = 0) -> Demo:
     """Two observers of one latent x in the plane: the same prior sample, two Gaussian likelihoods.
 
     With precisions τ_p, τ_q and observations y_p, y_q the log-likelihoods differ by ⟨δ, [x, x²]⟩ and a constant,
     for δ = [τ_p y_p − τ_q y_q, −(τ_p − τ_q)/2]. Since both sides use the same prior rows, the empirical
     problem has exactly this answer, whatever the sample.
     """
-    x = np.random.default_rng(seed).normal(size=(n, 2))
+    x = as_generator(rng).normal(size=(n, 2))
     y_p, tau_p = np.array([0.9, 0.5]), 3.0
     y_q, tau_q = np.array([-0.4, 0.2]), 1.5
     problem = RatioProblem.from_samples(

@@ -79,10 +79,8 @@ def with_random_weights(network: Any, rng: np.random.Generator) -> Any:
 def coefficients(network: Any, image: Array, grid: tuple[int, int], n: int, seed: int) -> tuple[dict[str, Array], Any]:
     """Coefficients of every method for the class that the network predicts, and which of PRE's differ from zero."""
     recipe = SuperPixels(grid, flat=True)
-    found = explain(network, image, recipe, n, n_test=0, random_state=seed)
-    sparse = explain(
-        network, image, recipe, n, n_test=0, random_state=seed, radius="auto", norm=np.inf, label=found.label
-    )
+    found = explain(network, image, recipe, n, n_test=0, rng=seed)
+    sparse = explain(network, image, recipe, n, n_test=0, rng=seed, radius="auto", norm=np.inf, label=found.label)
     interval = found.conf_int()
     labels = cells_of(image, grid)
     index = list(network.classes_).index(found.label)

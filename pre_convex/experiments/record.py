@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import DataError
 from ..files import write_whole
 from ..progress import track
+from ..rng import as_generator
 from ..versions import versions_of
 
 if TYPE_CHECKING:
@@ -76,6 +77,11 @@ class Setting:
     seed: int = 0
     show: bool = False
     mnist: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.seed, int):
+            raise DataError(f"seed: {self.seed!r} is not a whole number, which a stored result must name")
+        as_generator(self.seed, "seed")
 
     def pick(self, full: Item, quick: Item) -> Item:
         """The full value, or the one of the quick version."""

@@ -131,7 +131,7 @@ def run(setting: Setting) -> Outcome:
         other = np.stack([pairs.other_day(rng) for _ in range(draws)])
         judged = judge(scene, pairs.after[other], pairs.run[other], 0.0, rng)
         simulated = len(judged[BY_PRE].background)
-        apart = scene.detector(1.0).background(simulated, seed=setting.seed)
+        apart = scene.detector(1.0).background(simulated, rng=setting.seed)
         judged[FAR_APART] = replace(judged[BY_PRE], background=apart.scores)
         sample = resampled(int(pairs.run.max()) + 1, draws, simulated, rng, replicates)
         figures = {name: each.figures(sample) for name, each in judged.items()}

@@ -16,6 +16,7 @@ from ...entropy import Array, Index
 from ...errors import DataError
 from ...norms import get_norm
 from ...progress import track
+from ...rng import Rng
 from .autoregression import autoregression
 from .baselines import autocorrelation, energy, subspace
 from .cautions import DetectionWarning, cautions, influence, no_alarm, no_influence
@@ -192,7 +193,7 @@ class Detector:
         *,
         reference: Any = None,
         pairs: Any = None,
-        seed: int = 0,
+        rng: Rng = 0,
         verbose: bool = False,
     ) -> Background:
         """Scores of simulated pairs of background windows.
@@ -211,7 +212,8 @@ class Detector:
         pairs : array of shape (n, 2 × window) or (n, 2 × window, channels), optional
             Latent sequences of background that are two windows long, for a scan of neighbouring windows: the first half
             is observed as y_p, the second as y_q. All are used once before one is used again.
-        seed : int
+        rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None
+            Where the pairs come from; a generator moves on, None gives other pairs every time.
         verbose : bool
             Whether to show progress.
         """
@@ -219,7 +221,7 @@ class Detector:
         fixed = None if reference is None else one_window(reference, "reference", self.priors.shape)
         if pairs is not None and fixed is not None:
             raise DataError("pairs: say where y_p comes from, and so does reference; give one of the two")
-        given = (self.priors, self.draw, replicates, seed)
+        given = (self.priors, self.draw, replicates, rng)
         made = draw_pairs(*given, fixed) if pairs is None else halve_pairs(*given, pairs)
         found = self._found(made.Y_p, made.Y_q, made.left_out, "background", verbose)
         needed = np.max(found.minimal_radius[np.isposinf(found.scores)], initial=0.0)
@@ -295,7 +297,7 @@ def scores(
     noise: Any,
     replicates: int = 0,
     rate: float = 0.05,
-    seed: int = 0,
+    rng: Rng = 0,
     verbose: bool = False,
     warn: bool = True,
     swap: bool = True,
@@ -306,7 +308,7 @@ def scores(
     Simulated pairs are windows far apart, see :meth:`Detector.background`. Options are those of :class:`Detector`.
     """
     detector = Detector(prior_p, prior_q, noise=noise, **options)
-    background = detector.background(replicates, seed=seed, verbose=verbose) if replicates else None
+    background = detector.background(replicates, rng=rng, verbose=verbose) if replicates else None
     return detector.scores(Y_p, Y_q, background=background, rate=rate, verbose=verbose, warn=warn, swap=swap)
 
 
@@ -322,7 +324,7 @@ def scan(
     replicates: int = 0,
     pairs: Any = None,
     rate: float = 0.05,
-    seed: int = 0,
+    rng: Rng = 0,
     verbose: bool = False,
     warn: bool = True,
     swap: bool = True,
@@ -340,7 +342,7 @@ def scan(
     detector = Detector(prior_p, prior_q, noise=noise, **options)
     background = None
     if replicates:
-        background = detector.background(replicates, reference=reference, pairs=pairs, seed=seed, verbose=verbose)
+        background = detector.background(replicates, reference=reference, pairs=pairs, rng=rng, verbose=verbose)
     return detector.scan(
         series,
         step=step,

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...entropy import Array, Index
 from ...errors import DataError
+from ...rng import as_generator
 from .posteriors import Priors
 from .windows import same_shape
 
@@ -28,9 +29,9 @@ class Simulated:
     left_out: Index | None
 
 
-def draw_pairs(priors: Priors, draw: Draw | None, replicates: int, seed: Any, reference: Array | None) -> Simulated:
+def draw_pairs(priors: Priors, draw: Draw | None, replicates: int, rng: Any, reference: Array | None) -> Simulated:
     """Observations of two sequences of the p prior for each pair, or of one beside the reference."""
-    x, rng = priors.p.x, _generator(seed)
+    x, rng = priors.p.x, as_generator(rng)
     if len(x) < 4:
         raise DataError("prior_p: at least 4 rows are needed to simulate from")
     first = rng.integers(0, len(x), replicates)
@@ -41,9 +42,9 @@ def draw_pairs(priors: Priors, draw: Draw | None, replicates: int, seed: Any, re
     return Simulated(np.broadcast_to(reference, Y_p.shape), Y_q, second[:, None])
 
 
-def halve_pairs(priors: Priors, draw: Draw | None, replicates: int, seed: Any, pairs: Any) -> Simulated:
+def halve_pairs(priors: Priors, draw: Draw | None, replicates: int, rng: Any, pairs: Any) -> Simulated:
     """Observations of both halves of sequences that are two windows long; each is used before one is used again."""
-    doubled, rng = replace(priors.shape, window=2 * priors.shape.window), _generator(seed)
+    doubled, rng = replace(priors.shape, window=2 * priors.shape.window), as_generator(rng)
     x = same_shape(pairs, "pairs", doubled, "a pair of windows")
     x = x[np.resize(rng.permutation(len(x)), replicates)]
     Y_p, Y_q = (_observe(priors, draw, half, rng) for half in np.split(x, 2, axis=1))
@@ -55,10 +56,3 @@ def _observe(priors: Priors, draw: Draw | None, x: Array, rng: np.random.Generat
     if draw is None:
         return priors.observation.draw(x, rng)
     return same_shape(draw(priors.shape.full(x), rng), "draw", priors.shape, "prior_p")
-
-
-def _generator(seed: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise DataError(f"seed: {seed!r} is not a whole number of at least 0") from None

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import DataError
 from ...likelihoods import ClassProbability
+from ...rng import Rng, as_generator, as_seed
 from .answers import ask, neighbourhood
 from .black_box import BlackBox
 from .local_explanation import Explanation, make_explanation
@@ -33,7 +34,7 @@ def explain(
     kind: str = "hc3",
     floor: float = ClassProbability.floor,
     tol: float = 1e-8,
-    random_state: int = 0,
+    rng: Rng = 0,
 ) -> Explanation:
     """Explain what a classifier says near x by a linear classifier with confidence intervals.
 
@@ -68,8 +69,8 @@ def explain(
     floor : float
         Smallest probability; what a black box rules out is given this much.
     tol : float
-    random_state : int
-        Seed of the points.
+    rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None
+        Where the points come from; a generator moves on, None gives other points every time.
 
     Returns
     -------
@@ -88,7 +89,7 @@ def explain(
     found = _explanations(
         predict_proba, x, perturbation, n,
         labels=[label], kernel_width=kernel_width, swap=swap, radius=radius, norm=norm, refit=refit, n_test=n_test,
-        kind=kind, floor=floor, tol=tol, random_state=random_state,
+        kind=kind, floor=floor, tol=tol, rng=rng,
     )  # fmt: skip
     return next(iter(found.values()))
 
@@ -133,12 +134,11 @@ def _explanations(
     radius: float | str,
     refit: bool,
     n_test: int,
-    random_state: int,
+    rng: Rng,
     **terms: Any,
 ) -> dict[Any, Explanation]:
     """Explanations of the labels, or of all of them, from one set of points."""
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise DataError(f"random_state: {random_state!r} is not a whole number of at least 0")
+    seed = as_seed(rng)
     if isinstance(n_test, bool) or not isinstance(n_test, (int, np.integer)) or n_test < 0:
         raise DataError(f"n_test: {n_test!r} is not a whole number of at least 0")
     if terms["kind"] not in ("hc3", "centred"):
@@ -156,16 +156,16 @@ def _explanations(
             f"n: {n} points cannot tell {k} features apart; use more than {k + 1}, better ten times as many, or "
             "radius='auto' with norm=inf"
         )
-    rng = np.random.default_rng(random_state)
-    here = box.around(near, near.origin[None, :], rng)
-    train = ask(box, near, n, kernel_width, rng)
-    again = ask(box, near, n, kernel_width, rng) if refit else None
-    test = None if given or n_test == 0 else ask(box, near, n_test, kernel_width, rng)
+    generator = as_generator(seed)
+    here = box.around(near, near.origin[None, :], generator)
+    train = ask(box, near, n, kernel_width, generator)
+    again = ask(box, near, n, kernel_width, generator) if refit else None
+    test = None if given or n_test == 0 else ask(box, near, n_test, kernel_width, generator)
     if labels is None:
         labels = box.classes or list(range(here.shape[1]))
     found = {}
     for each in labels:
         index, label = box.column(each, here)
-        options = {"radius": radius, "seed": random_state, **terms}
+        options = {"radius": radius, "rng": seed, **terms}
         found[label] = make_explanation(label, index, float(here[0, index]), near, train, again, test, options)
     return found

@@ -23,6 +23,7 @@ from ...inference import Inference
 from ...likelihoods import ClassProbability
 from ...linear import solve_psd
 from ...problem import RatioProblem
+from ...rng import Rng
 from ...selection import automatic_radius, cross_validated_radius
 from ...solution import Solution
 from ...solvers import solve
@@ -114,7 +115,7 @@ def fit_local(
     floor: float = ClassProbability.floor,
     kind: str = "hc3",
     tol: float = 1e-8,
-    seed: int = 0,
+    rng: Rng = 0,
 ) -> LocalFit:
     """Fit the local classifier to features u with probabilities of the class and of all others.
 
@@ -132,7 +133,7 @@ def fit_local(
     log_p, log_q, sign = (log_plus, log_minus, 1.0) if swap else (log_minus, log_plus, -1.0)
     table = Table(names, u)
     problem = RatioProblem.from_samples(table, table, log_p, log_q, norm=norm, paired=True)
-    problem = problem.with_radius(_radius(problem, radius, seed))
+    problem = problem.with_radius(_radius(problem, radius, rng))
     solution = solve(problem, tol=tol)
     delta = solution.delta
     offset = log_sum_exp(log_p) - log_sum_exp(log_q + u @ delta)
@@ -179,12 +180,12 @@ def _too_few(u: Array, log_weights: Array | None) -> str:
     )
 
 
-def _radius(problem: RatioProblem, radius: float | str, seed: int) -> Any:
+def _radius(problem: RatioProblem, radius: float | str, rng: Rng) -> Any:
     """The radius as a number."""
     if radius == "auto":
-        return automatic_radius(problem, seed=seed).radius
+        return automatic_radius(problem, rng=rng).radius
     if radius == "cv":
-        return cross_validated_radius(problem, seed=seed).radius
+        return cross_validated_radius(problem, rng=rng).radius
     if isinstance(radius, str):
         raise DataError(f"radius: {radius!r} is not known; use a number, 'auto' or 'cv'")
     return radius

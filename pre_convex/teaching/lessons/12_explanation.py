@@ -212,7 +212,7 @@ limits = np.array([limit(half) for half in halves])
 swapped = np.array([limit(half, swap=True) for half in halves])
 drawn = []
 for i, half in enumerate(halves):
-    near = explain(black_box, x_0, Box(half), n=300, label=1, random_state=i)
+    near = explain(black_box, x_0, Box(half), n=300, label=1, rng=i)
     drawn.append([near.coef, 1.96 * near.std_error])
 middle, reach = np.array(drawn).swapaxes(0, 1)
 
@@ -353,7 +353,7 @@ assert abs(word[1] + np.log(3)) < 1e-6
 
 # %%
 # **Exercise 2.** The intervals shrink with the root of the number of points. Explain the black box in the box of
-# half-width 0.5 with 25, 100, 400 and 1,600 points, forty times each with other points (``random_state``). How often
+# half-width 0.5 with 25, 100, 400 and 1,600 points, forty times each with other points (``rng``). How often
 # does the interval of the second coefficient hold the gradient, :math:`-0.5`, and how often the limit for this box?
 # What do you conclude?
 #
@@ -369,7 +369,7 @@ print(f"gradient {gradient[1]}, limit for this box {goal:.3f}")
 for n in (25, 100, 400, 1600):
     ends = []
     for i in range(40):
-        near = explain(black_box, x_0, Box(0.5), n=n, label=1, random_state=i)
+        near = explain(black_box, x_0, Box(0.5), n=n, label=1, rng=i)
         interval = near.conf_int()
         ends.append([interval.lower[1], interval.upper[1]])
     low, high = np.transpose(ends)

@@ -1,0 +1,134 @@
+"""The same seed gives the same bytes, whoever does the work; ``rng`` takes what SPEC 7 says and nothing else."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import pre_convex as pre
+from pre_convex.applications.detection import Detector
+from pre_convex.applications.explanation import explain
+from pre_convex.experiments import Setting
+from pre_convex.experiments.demo import make_demo
+from pre_convex.rng import as_generator, as_seed, spawned
+from pre_convex.selection import automatic_radius, cross_validated_radius
+from pre_convex.theory import min_eigenvalue_in_ball, weyl_bound
+
+DRAWN = np.random.default_rng(0)
+X_P, X_Q = DRAWN.normal(0.3, 1.0, (80, 2)), DRAWN.normal(0.0, 1.2, (90, 2))
+PROBLEM = pre.RatioProblem.from_samples(X_P, X_Q)
+FIT = pre.PosteriorRatio().fit(X_P, X_Q)
+
+
+def landmarks(rng):
+    """Landmarks among so many points that some are left out by chance."""
+    points = np.random.default_rng(1).normal(size=(8_200, 1))
+    return pre.Kernel(length_scale=1.0, landmarks=5).fitted(points, rng).points
+
+
+def state():
+    """The global state of NumPy's old interface."""
+    _, key, *rest = np.random.get_state()  # noqa: NPY002
+    return key.tobytes(), rest
+
+
+#: everything public that draws random numbers, as a function from rng to an array
+RANDOM = {
+    "bootstrap": lambda rng: FIT.bootstrap(3, rng=rng),
+    "automatic_radius": lambda rng: np.array([automatic_radius(PROBLEM, rng=rng, draws=50).radius]),
+    "cross_validated_radius": lambda rng: cross_validated_radius(PROBLEM, rng=rng, folds=2, steps=3).mean,
+    "Kernel.fitted": landmarks,
+    "background": lambda rng: Detector(X_P, X_Q, noise=1.0, features="linear").background(3, rng=rng).scores,
+    "explain": lambda rng: explain(lambda x: 1 / (1 + x[:, 0] ** 2), [0.3, 0.1], 1.0, 30, n_test=0, rng=rng).coef,
+    "make_demo": lambda rng: make_demo(5, rng).x,
+    "random_state": lambda rng: pre.KLIEP(radius="cv", cv=2, random_state=rng).fit(X_P, X_Q).radius_choice_.mean,
+}
+#: those that find one answer from several starts
+SEARCHES = {
+    "conditions": lambda rng: pre.conditions(PROBLEM, [0.3, 0.1], 0.4, starts=1, rng=rng).weyl,
+    "min_eigenvalue_in_ball": lambda rng: min_eigenvalue_in_ball(PROBLEM, [0.3, 0.1], 0.4, starts=1, rng=rng)[0],
+    "weyl_bound": lambda rng: weyl_bound(PROBLEM, [0.3, 0.1], 0.4, starts=1, rng=rng),
+}
+every = pytest.mark.parametrize("draw", [*RANDOM.values(), *SEARCHES.values()], ids=[*RANDOM, *SEARCHES])
+
+
+@pytest.mark.parametrize("draw", RANDOM.values(), ids=RANDOM)
+def test_every_kind_of_rng_is_taken_and_only_a_generator_moves_on(draw):
+    before, one = state(), draw(1)
+    for seed in (np.int64(1), [1], (1,), np.array([1], dtype=np.uint8), np.random.SeedSequence(1)):
+        np.testing.assert_array_equal(draw(seed), one)  # as NumPy reads them, all of these are the same
+    assert not np.array_equal(draw(2), one)
+    assert not np.array_equal(draw([1, 2]), one)
+    assert not np.array_equal(draw(None), draw(None))  # of the operating system
+    for make in (np.random.default_rng, np.random.PCG64):
+        used, again = make(1), make(1)
+        first = draw(used)
+        np.testing.assert_array_equal(first, draw(again))
+        assert not np.array_equal(first, draw(used))
+    assert state() == before
+
+
+@pytest.mark.parametrize("draw", SEARCHES.values(), ids=SEARCHES)
+def test_searches_start_where_rng_says(draw):
+    moved = np.random.default_rng(1)
+    assert draw(1) == draw([1]) == draw(np.random.SeedSequence(1)) == draw(np.random.default_rng(1))
+    draw(moved)
+    assert moved.integers(2**60) != np.random.default_rng(1).integers(2**60)
+    draw(None)
+
+
+@every
+@pytest.mark.parametrize(
+    "bad", [-1, 1.0, "1", b"1", True, np.True_, [], [-1], [1.5], [True], ["3"], [[1, 2]], {1}, {"seed": 1}, object()]
+)
+def test_what_is_no_seed_is_refused(draw, bad):
+    with pytest.raises(pre.DataError, match=r"^(rng|random_state): .* is no seed; pass a whole number of at least 0"):
+        draw(bad)
+
+
+@every
+@pytest.mark.parametrize("old", [np.random.RandomState(0), np.random], ids=["RandomState", "np.random"])
+def test_numpys_old_interface_is_refused_with_what_to_pass(draw, old):
+    with pytest.raises(pre.DataError, match=r"^(rng|random_state): .*pass numpy.random.default_rng\(seed\)"):
+        draw(old)
+
+
+def test_a_seed_is_that_of_numpy_and_parts_have_streams_by_their_number():
+    assert as_generator(5).integers(2**60) == np.random.default_rng(5).integers(2**60)
+    generator = np.random.default_rng(5)
+    assert as_generator(generator) is generator
+    assert as_seed([1, 2]) == [1, 2]
+    numbers = [part.integers(2**60) for part in spawned(5, 4)]
+    assert numbers[:2] == [part.integers(2**60) for part in spawned(5, 2)]
+    assert numbers == [part.integers(2**60) for part in spawned(np.random.default_rng(5), 4)]
+    assert len(set(numbers)) == 4
+
+
+def test_a_generator_without_a_seed_sequence_has_streams_too():
+    """Old bit generators know no seed sequence, so that NumPy cannot spawn from them."""
+
+    def old():
+        return np.random.Generator(np.random.RandomState(3)._bit_generator)
+
+    first, again = FIT.bootstrap(3, rng=old()), FIT.bootstrap(3, rng=old())
+    np.testing.assert_array_equal(first, again)
+    assert len(np.unique(first[:, 0])) == 3
+
+
+def test_an_experiments_seed_is_a_whole_number():
+    for bad in (-1, 1.0, True, None, np.random.default_rng(0)):
+        with pytest.raises(pre.DataError, match=r"^seed: "):
+            Setting(seed=bad)
+
+
+def test_estimators_with_a_generator_can_be_cloned_and_saved(tmp_path):
+    from sklearn.base import clone
+
+    fit = pre.KLIEP(radius="cv", cv=2, random_state=np.random.default_rng(3))
+    twin = clone(fit)
+    assert fit.fit(X_P, X_Q).radius_ == twin.fit(X_P, X_Q).radius_
+    assert copy.deepcopy(fit).radius_ == fit.radius_
+    assert pre.load(pre.save(fit, tmp_path / "fit.npz")).random_state is None
+    for seed, kept in ((3, 3), (np.int64(3), 3), ([1, 2], [1, 2]), (None, None)):
+        fit = pre.KLIEP(random_state=seed).fit(X_P, X_Q)
+        assert pre.load(pre.save(fit, tmp_path / "fit.npz")).random_state == kept
