@@ -17,6 +17,7 @@ from .solution import Status
 from .solvers.many import solve_many
 from .solvers.newton import newton
 from .solvers.steps import make_penalty
+from .threads import one_thread_each
 
 __all__ = ["bootstrap"]
 
@@ -78,6 +79,7 @@ def _resample(problem: RatioProblem, rng: np.random.Generator) -> tuple[Array, A
     return exp(log_normalise(log_w)) @ problem.features_p, log_a
 
 
+@one_thread_each()
 def _refit_together(problem: RatioProblem, delta: Array, streams: list[np.random.Generator]) -> Array:
     """δ̂ of some resamples."""
     found = np.full((len(streams), problem.k), np.nan)
@@ -92,6 +94,7 @@ def _refit_together(problem: RatioProblem, delta: Array, streams: list[np.random
     return found
 
 
+@one_thread_each()
 def _refit_alone(
     problem: RatioProblem, delta: Array, streams: list[np.random.Generator], penalty: Any, constraints: Any
 ) -> Array:

@@ -15,6 +15,7 @@ from .feasibility import minimal_radius
 from .passes import Rows, highest_logit, tilt
 from .problem import RatioProblem
 from .solution import Solution
+from .threads import one_thread_each
 
 __all__ = ["Diagnostics", "diagnose", "pareto_k"]
 
@@ -100,6 +101,7 @@ def pareto_k(log_weights: Array) -> float:
         return float(array_stats.psislw(finite.max() - finite)[1])
 
 
+@one_thread_each()
 def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
     """Diagnostics of a solution of a problem that was built from samples.
 

@@ -24,6 +24,7 @@ from .rng import Rng, as_generator, as_seed
 from .selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
 from .solution import Solution
 from .solvers import solve
+from .threads import one_thread_each
 
 __all__ = ["KLIEP", "PluginRatio", "PosteriorRatio"]
 
@@ -105,6 +106,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.paired = paired
         self.random_state = random_state
 
+    @one_thread_each()
     def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> PosteriorRatio:
         """Estimate the ratio.
 
@@ -205,6 +207,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"{name}: has {rows.shape[1]} columns, the fit had {self.n_features_in_}")
         return rows
 
+    @one_thread_each()
     def log_ratio(self, x: Any) -> Array:
         """Log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO], shape (n,)."""
         rows = self._rows(x)
@@ -217,6 +220,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """r(x; δ̂)."""
         return exp(self.log_ratio(x))
 
+    @one_thread_each()
     def score(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> float:
         """Held-out −ℓ(δ̂): how well the ratio explains other samples; larger is better, zero for no ratio at all."""
         self._fitted()
@@ -320,6 +324,7 @@ class PluginRatio(KLIEP):
     are needed at new points, or ``None``.
     """
 
+    @one_thread_each()
     def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> PluginRatio:
         """Estimate the prior ratio and keep the likelihoods."""
         for name, term in (("log_lik_p", log_lik_p), ("log_lik_q", log_lik_q)):
@@ -341,6 +346,7 @@ class PluginRatio(KLIEP):
             - log_likelihood(self.log_lik_q_, rows, "log_lik_q")
         )
 
+    @one_thread_each()
     def log_ratio(self, x: Any) -> Array:
         """Log prior ratio plus log-likelihood ratio, normalised."""
         return self._unnormalised(self._rows(x)) - self.log_constant_
@@ -358,6 +364,7 @@ class PluginRatio(KLIEP):
         a = log_normalise(log_likelihood(log_lik_q, rows_q, "log_lik_q"))
         return float(log_sum_exp(a + self.log_ratio(rows_q)) - exp(w) @ self.log_ratio(rows_p))
 
+    @one_thread_each()
     def score(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> float:
         """Held-out −ℓ of the plugin's log-ratio."""
         self._fitted()

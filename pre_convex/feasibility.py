@@ -23,6 +23,7 @@ from .errors import SolveError
 from .norms import Norm, get_norm
 from .passes import Rows, support
 from .problem import RatioProblem
+from .threads import one_thread_each
 
 __all__ = ["Hull", "Position", "minimal_radius"]
 
@@ -132,6 +133,7 @@ def _unit(norm: Norm, v: Array) -> Array:
     return v / size if size > 0.0 else np.zeros_like(v)
 
 
+@one_thread_each()
 def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: float = 1e-7) -> Hull:
     """Distance from the target to the hull of the q features, with separating direction and nearest weights.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,10 @@ __all__ = ["read_arrays", "write_arrays", "write_text", "write_whole"]
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> Path:
     """Let ``write`` fill a file beside its place and move it there, with the permissions of any new file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}{token_hex(4)}")
+    temporary.touch(exist_ok=False)  # the system subtracts the umask, which no thread can ask for without changing it
     try:
         write(temporary)
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

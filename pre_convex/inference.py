@@ -24,6 +24,7 @@ from .errors import DataError
 from .influence import KINDS, influence
 from .linear import null_directions, solve_psd
 from .problem import RatioProblem
+from .threads import one_thread_each
 
 __all__ = ["Inference", "Interval", "WaldTest", "confidence", "weighted_chi2_sf"]
 
@@ -98,6 +99,7 @@ class Inference:
         return self._sums.score
 
     @property
+    @one_thread_each()
     def covariance(self) -> Array:
         """Covariance of δ̂, shape (k, k); zero along free directions."""
         half = solve_psd(self._sums.H, self.score_variance)
@@ -112,6 +114,7 @@ class Inference:
         """Confidence interval of every coefficient."""
         return _interval(self.delta, self.std_error, level)
 
+    @one_thread_each()
     def log_ratio(self, features: Any, level: float = 0.95) -> Interval:
         """Interval for log r at points given by their features, shape (m, k).
 
@@ -140,12 +143,14 @@ class Inference:
         interval = _interval(value, np.sqrt(np.array([self._sums.divergence])), level)
         return Interval(value, interval.std_error, np.maximum(interval.lower, 0.0), interval.upper, level)
 
+    @one_thread_each()
     def divergence_p_value(self) -> float:
         """p-value of δ = 0 from the divergence: under δ = 0, −ℓ(δ̂) is ½ g'H⁻¹g for a normal g, a weighted χ²."""
         M = solve_psd(self._sums.H, self.score_variance)
         weights = np.maximum(np.linalg.eigvals(M).real, 0.0)
         return weighted_chi2_sf(-2.0 * self.problem.value(self.delta), weights)
 
+    @one_thread_each()
     def wald_test(self, hypothesis: Any = None, value: Any = 0.0) -> WaldTest:
         """Wald test of L δ = value; of δ = 0 when L is left out.
 
@@ -190,6 +195,7 @@ class Inference:
         moved = int((singular > 1e-8).sum())
         return np.asarray(left[:, moved:].T / size)
 
+    @one_thread_each()
     def contains(self, delta: Any, level: float = 0.95) -> bool:
         """Whether δ lies in the joint confidence ellipsoid (δ − δ̂)' V⁻¹ (δ − δ̂) ≤ χ²."""
         test = self.wald_test(None, as_vector(delta, "delta", self.problem.k))

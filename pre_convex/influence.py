@@ -15,6 +15,7 @@ from .errors import DataError
 from .linear import solve_psd, without_noise
 from .passes import tilt
 from .problem import RatioProblem
+from .threads import one_thread_each
 
 __all__ = ["KINDS", "Influence", "influence"]
 
@@ -46,6 +47,7 @@ class Influence:
     divergence: float
 
 
+@one_thread_each()
 def influence(problem: RatioProblem, delta: Array, kind: str) -> Influence:
     """Sums of squared influences of all samples of a problem at δ."""
     rows_p, rows_q = problem.rows_p, problem.rows

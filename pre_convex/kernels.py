@@ -20,6 +20,7 @@ from .entropy import Array
 from .errors import DataError
 from .features import FEATURES, _Joinable
 from .rng import Rng, as_generator
+from .threads import one_thread_each
 
 __all__ = ["KERNELS", "Kernel", "median_length_scale", "pivoted_cholesky"]
 
@@ -57,6 +58,7 @@ def pivoted_cholesky(diagonal: Array, column: Any, tol: float, most: int) -> tup
     return np.array(pivots, dtype=np.intp), L[:, : len(pivots)]
 
 
+@one_thread_each()
 def median_length_scale(x: Array, most: int = 1000) -> float:
     """Median distance between points, of a sample of at most ``most``; the usual guess of a length scale."""
     sample = x[:: max(1, len(x) // most)][:most]
@@ -117,6 +119,7 @@ class Kernel(_Joinable):
             return np.asarray(pairwise_kernels(x, y, metric="laplacian", gamma=1.0 / s))
         return np.asarray(pairwise_kernels(x, y, metric="polynomial", gamma=1.0 / s**2, degree=self.degree, coef0=1.0))
 
+    @one_thread_each()
     def fitted(self, x: Array, rng: Rng = 0) -> Kernel:
         """The map with its landmarks chosen among the rows of x; among a random few of them if there are many."""
         if self.length_scale == "cv":
@@ -134,6 +137,7 @@ class Kernel(_Joinable):
         pivots, L = pivoted_cholesky(diagonal, lambda i: kernel.gram(pool[i : i + 1], pool)[0], 1e-10, most)
         return replace(kernel, points=frozen(pool[pivots]), factor=frozen(L[pivots]))
 
+    @one_thread_each()
     def __call__(self, x: Array) -> Array:
         """Coordinates of φ(x): their inner products are the kernel's, their norm that of the RKHS."""
         if self.points is None or self.factor is None:

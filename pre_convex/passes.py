@@ -30,7 +30,7 @@ from .entropy import (
     log_sum_exp,
 )
 from .linear import without_noise
-from .threads import in_threads
+from .threads import in_threads, one_thread_each
 
 __all__ = ["Rows", "Subset", "Summary", "highest_logit", "logits", "mixed_chance", "support", "tilt", "weighted_sum"]
 
@@ -122,7 +122,8 @@ class Rows:
         count = int(min(cost * n * k / PART_NUMBERS, n / (LONG * k) if cost > 1.0 else np.inf))
         count -= count % 2  # even, so that two threads have the same to do
         if count < 2:
-            return work(self)
+            with one_thread_each():  # as the parts are, so that threads of BLAS change no bit
+                return work(self)
         edges = np.linspace(0, n, count + 1).astype(np.intp)
         return reduce(merge, in_threads(lambda i: work(self._part(edges[i], edges[i + 1])), range(count)))
 

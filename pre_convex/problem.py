@@ -23,6 +23,7 @@ from .kernels import Kernel as _Kernel  # noqa: F401  # puts "kernel" among the 
 from .likelihoods import log_likelihood
 from .norms import Norm, get_norm
 from .passes import Rows, Summary, logits, support, tilt, weighted_sum
+from .threads import one_thread_each
 
 __all__ = ["RatioProblem"]
 
@@ -133,6 +134,7 @@ class RatioProblem:
         return f"RatioProblem(n_q={self.n_q}, k={self.k}, radius={self.radius:g}, norm={self.norm:g})"
 
     @classmethod
+    @one_thread_each()
     def from_samples(
         cls,
         x_p: Any,
@@ -331,6 +333,7 @@ class RatioProblem:
         shift = 0.0 if self.rows.origin is None else self.rows.origin
         return shift - tops[self.k :], shift + tops[: self.k]
 
+    @one_thread_each()
     def moment(self, mu: Any) -> Array:
         """b − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
         return self.residual_origin - weighted_sum(self.rows, as_vector(mu, "mu", self.n_q))

@@ -17,6 +17,7 @@ from .linear import square_root
 from .problem import RatioProblem
 from .rng import Rng, as_generator, as_seed
 from .solvers import radius_path, solve
+from .threads import one_thread_each
 
 __all__ = ["RadiusChoice", "automatic_radius", "cross_validated_kernel", "cross_validated_radius"]
 
@@ -53,6 +54,7 @@ class RadiusChoice:
             object.__setattr__(self, name, frozen(np.asarray(getattr(self, name), dtype=float)))
 
 
+@one_thread_each()
 def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0, draws: int = 20_000) -> RadiusChoice:
     """The 1 − alpha quantile of ‖∇ℓ(δ*)‖ under its limiting normal law, whose covariance is estimated.
 
@@ -86,6 +88,7 @@ def _score_variance(problem: RatioProblem, delta: Array) -> Array:
     return np.asarray((p - q).T @ (p - q) if problem.paired else p.T @ p + q.T @ q)
 
 
+@one_thread_each()
 def cross_validated_radius(
     problem: RatioProblem, *, folds: int = 5, one_se: bool = True, rng: Rng = 0, steps: int = 30, span: float = 1e-3
 ) -> RadiusChoice:
@@ -117,6 +120,7 @@ def cross_validated_radius(
     return RadiusChoice(float(radii[chosen]), "cv", radii, mean, error, float(radii[best]))
 
 
+@one_thread_each()
 def cross_validated_kernel(
     kernel: Kernel,
     x_p: Any,

@@ -16,6 +16,7 @@ from .entropy import Array, exp
 from .errors import DataError
 from .problem import RatioProblem
 from .rng import Rng, as_generator, as_seed
+from .threads import one_thread_each
 
 __all__ = ["Conditions", "conditions", "min_eigenvalue", "min_eigenvalue_in_ball", "weyl_bound"]
 
@@ -68,6 +69,7 @@ class Conditions:
         return bool(self.ratio <= np.sqrt(self.n) * self.radius / C_r)
 
 
+@one_thread_each()
 def min_eigenvalue(problem: RatioProblem, delta: Any) -> float:
     """λ_min of the Hessian at δ."""
     return float(np.linalg.eigvalsh(problem.hessian(delta))[0])
@@ -111,6 +113,7 @@ class _Cumulants:
         return np.asarray((self.mu * np.square(self.centred @ v)) @ self.centred)
 
 
+@one_thread_each()
 def min_eigenvalue_in_ball(
     problem: RatioProblem, centre: Any, radius: float, *, starts: int = 12, rng: Rng = 0
 ) -> tuple[float, Array]:
@@ -126,6 +129,7 @@ def min_eigenvalue_in_ball(
     return _descend(function, as_vector(centre, "centre", problem.k), radius, starts, rng)
 
 
+@one_thread_each()
 def weyl_bound(
     problem: RatioProblem, centre: Any, radius: float, *, reference: Any = None, starts: int = 12, rng: Rng = 0
 ) -> float:
@@ -144,6 +148,7 @@ def weyl_bound(
     return float(np.linalg.eigvalsh(S)[0] + worst)
 
 
+@one_thread_each()
 def conditions(problem: RatioProblem, delta: Any, radius: float, *, starts: int = 12, rng: Rng = 0) -> Conditions:
     """All conditions at δ* on a ball of the given radius.
 

@@ -7,13 +7,14 @@ knobs people know hold here too: ``OPENBLAS_NUM_THREADS``, ``OMP_NUM_THREADS``, 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Lock, local
+from threading import Lock, RLock, local
 from typing import Any, TypeVar
 
-__all__ = ["in_threads", "one_thread_each"]
+__all__ = ["alone", "in_threads", "one_thread_each", "quietly"]
 
 Out = TypeVar("Out")
 
@@ -57,11 +58,13 @@ class _Team:
 
 _team = _Team()
 _here = local()
+_turn = RLock()
 
 
 def _start_anew() -> None:
     """A forked process has none of its parent's threads; BLAS is back in one thread if it was held to it."""
-    global _team
+    global _team, _turn
+    _turn = RLock()
     held = _team if _team.inside else None
     _team = _Team()
     if held is not None and held.count > 1:
@@ -79,9 +82,24 @@ def one_thread_each() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """One thread at a time: cvxpy numbers its variables with a counter that two threads can set back."""
+    with _turn:
+        yield
+
+
+@contextmanager
+def quietly(kind: type[Warning] = Warning) -> Iterator[None]:
+    """Warnings of a kind ignored, one thread at a time: filters are the process's, and are put back in their order."""
+    with alone(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", kind)
+        yield
+
+
 def in_threads(work: Callable[[Any], Out], items: Sequence[Any]) -> list[Out]:
     """``work`` of every item, in their order; one after the other where a thread of the pool asks for it."""
-    if len(items) == 1 or getattr(_here, "working", False):
+    if getattr(_here, "working", False):
         return [work(item) for item in items]
 
     def visit(item: Any) -> Out:
@@ -92,4 +110,6 @@ def in_threads(work: Callable[[Any], Out], items: Sequence[Any]) -> list[Out]:
             _here.working = False
 
     with _team as pool:
-        return [work(item) for item in items] if pool is None else list(pool.map(visit, items))
+        if pool is None or len(items) == 1:
+            return [work(item) for item in items]
+        return list(pool.map(visit, items))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from ..applications.explanation.superpixels import grid_labels
 from ..entropy import Array, Index, exp
 from ..plots import plot_superpixels
 from ..plots.canvas import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, new_figure
+from ..threads import quietly
 from .local import lime_fit, lime_module, soft_line
 from .mnist import read_mnist, read_openml
 from .record import Finding, Outcome, Setting
@@ -61,8 +61,7 @@ def train(images: Array, labels: Any, seed: int, epochs: int) -> Any:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with quietly(ConvergenceWarning):
         return MLPClassifier((64,), max_iter=epochs, random_state=seed).fit(images.reshape(len(images), -1), labels)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from ..entropy import Array
 from ..errors import MissingExtraError
+from ..threads import quietly
 from .hvac import WINDOW
 
 __all__ = ["load_ruptures", "split_gains"]
@@ -20,8 +20,7 @@ __all__ = ["load_ruptures", "split_gains"]
 def split_gains(variance: float) -> dict[str, Callable[[Array, Array], Array]]:
     """How much better two segments fit than one, by costs of ruptures: the score of its sliding window."""
     costs = load_ruptures().costs
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # CostNormal tells of a change in version 1.1.5
+    with quietly(UserWarning):  # CostNormal tells of a change in version 1.1.5
         # the kernel's width by the median of (y_s − y_t)² of background, as ruptures finds it in a series
         made = {"l2": costs.CostL2(), "normal": costs.CostNormal(), "rbf": costs.CostRbf(1.0 / (0.91 * variance))}
 

@@ -17,6 +17,7 @@ from ..errors import DataError
 from ..files import write_whole
 from ..progress import track
 from ..rng import as_generator
+from ..threads import one_thread_each
 from ..versions import versions_of
 
 if TYPE_CHECKING:
@@ -103,7 +104,13 @@ class Setting:
         from joblib import Parallel, delayed
 
         pool = Parallel(n_jobs=self.pick(-1, 1), return_as="generator")
-        return list(self.track(pool(delayed(work)(item) for item in items), description, len(items)))
+        return list(self.track(pool(delayed(_alone)(work, item) for item in items), description, len(items)))
+
+
+@one_thread_each()
+def _alone(work: Callable[[Item], Result], item: Item) -> Result:
+    """The work of one item, in whatever process."""
+    return work(item)
 
 
 @dataclass(frozen=True)
@@ -155,7 +162,8 @@ def perform(name: str, setting: Setting) -> tuple[Outcome, dict[str, Any]]:
     """Run an experiment; its outcome as it can be read back from a file, and that file's content."""
     experiment = load_experiment(name)
     start = time.perf_counter()
-    outcome = experiment.run(setting)
+    with one_thread_each():  # what scikit-learn and others compute depends on the threads of BLAS otherwise
+        outcome = experiment.run(setting)
     record = {
         "experiment": name,
         "title": experiment.TITLE,

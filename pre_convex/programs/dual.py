@@ -7,11 +7,13 @@ import numpy as np
 
 from ..entropy import Array, log_of
 from ..problem import RatioProblem
+from ..threads import alone
 from .program import Program, alive, columns_scale
 
 __all__ = ["dual_program"]
 
 
+@alone()
 def dual_program(problem: RatioProblem, *, scaled: bool = False, counts: bool = False) -> Program:
     """Build [D]: maximise Σ_j −μ_j log μ_j + μ_j a_j over the simplex with ‖b − F'μ‖ ≤ R.
 

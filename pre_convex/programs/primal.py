@@ -9,11 +9,13 @@ import numpy as np
 
 from ..entropy import Array, exp
 from ..problem import RatioProblem
+from ..threads import alone
 from .program import Program, alive, columns_scale, user_terms
 
 __all__ = ["primal_program"]
 
 
+@alone()
 def primal_program(
     problem: RatioProblem, *, penalty: Any = None, constraints: Any = None, scaled: bool = False
 ) -> Program:

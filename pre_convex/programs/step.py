@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import cvxpy as cp
@@ -12,6 +11,7 @@ from ..entropy import Array
 from ..errors import SolveError
 from ..linear import square_root
 from ..problem import RatioProblem
+from ..threads import alone, quietly
 from .program import user_terms
 
 __all__ = ["StepProgram"]
@@ -34,6 +34,7 @@ class StepProgram:
     penalty, constraints : callables of a cvxpy expression, optional
     """
 
+    @alone()
     def __init__(self, problem: RatioProblem, scale: Array, penalty: Any = None, constraints: Any = None) -> None:
         k = problem.k
         self.scale = scale
@@ -58,8 +59,7 @@ class StepProgram:
         self._root.value = square_root(H) / self.scale
         failure, reached = "", ALMOST
         self._z.value = None  # a solver that raises leaves what was there before
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of inaccuracy: it is in the tolerance that is returned
+        with quietly():  # of inaccuracy: it is in the tolerance that is returned
             for tol in STEP_TOLERANCES:
                 try:
                     self.cvxpy.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol, max_iter=200)
@@ -76,6 +76,7 @@ class StepProgram:
             )
         return np.asarray(self._z.value, dtype=float) / self.scale, float(self.cvxpy.value), reached
 
+    @alone()
     def shorten(self, delta: Array, null: Array) -> Array:
         """Shortest δ + N z that costs no more than δ; δ itself if the solver finds none."""
         z = cp.Variable(null.shape[1])
@@ -87,8 +88,7 @@ class StepProgram:
             limits = [*limits, g <= self.total(delta)]
         problem = cp.Problem(cp.Minimize(cp.sum_squares(moved)), limits)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of inaccuracy: whoever asks certifies the answer
+            with quietly():  # of inaccuracy: whoever asks certifies the answer
                 problem.solve(solver=cp.CLARABEL)
         except cp.SolverError:
             return delta
@@ -99,6 +99,7 @@ class StepProgram:
         norm = float(np.linalg.norm(delta, self._dual_order)) if self._radius > 0.0 else 0.0
         return self._radius * norm + self.value(delta)
 
+    @alone()
     def value(self, delta: Array) -> float:
         """g(δ) of the user's penalty alone."""
         if not isinstance(self._g, cp.Expression):
@@ -108,6 +109,7 @@ class StepProgram:
             value = float(self._g.value)
         return value if np.isfinite(value) else np.inf
 
+    @alone()
     def violation(self, delta: Array) -> float:
         """Largest violation of the user's constraints at δ."""
         self._point.value = delta

@@ -7,11 +7,13 @@ from typing import Any
 from ..arrays import as_vector
 from ..problem import RatioProblem
 from ..solution import Certificate, certificate
+from ..threads import one_thread_each
 from .steps import make_penalty
 
 __all__ = ["certify"]
 
 
+@one_thread_each()
 def certify(
     problem: RatioProblem, delta: Any, mu: Any = None, *, penalty: Any = None, constraints: Any = None
 ) -> Certificate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..entropy import Array
 from ..errors import DataError
 from ..problem import RatioProblem
 from ..programs import dual_program, primal_program
+from ..threads import alone, quietly
 from .registry import ConeSolver
 
 __all__ = ["ConeAnswer", "cone"]
@@ -31,6 +31,7 @@ class ConeAnswer:
     solve_time: float
 
 
+@alone()
 def cone(
     problem: RatioProblem,
     solver: ConeSolver,
@@ -41,7 +42,7 @@ def cone(
     tol: float,
     verbose: bool,
 ) -> ConeAnswer:
-    """Build, compile and solve one program, with the solver named and its own words kept."""
+    """Build, compile and solve one program, with the solver named and its own words kept; one thread at a time."""
     started = time.perf_counter()
     if formulation == "primal":
         program = primal_program(problem, penalty=penalty, constraints=constraints, scaled=solver.scaled_primal)
@@ -52,8 +53,7 @@ def cone(
     built = time.perf_counter()
     claim, iterations = "", 0
     compiled: float | None = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # cvxpy warns of inaccurate solutions; the certificate decides
+    with quietly():  # cvxpy warns of inaccurate solutions; the certificate decides
         try:
             program.cvxpy.get_problem_data(solver.name)
             compiled = time.perf_counter()

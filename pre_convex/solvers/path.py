@@ -8,6 +8,7 @@ from typing import Any
 
 from ..problem import RatioProblem
 from ..solution import Solution
+from ..threads import one_thread_each
 from .newton import newton
 from .solve import as_solution, conclude
 from .steps import make_penalty
@@ -15,6 +16,7 @@ from .steps import make_penalty
 __all__ = ["radius_path"]
 
 
+@one_thread_each()
 def radius_path(
     problem: RatioProblem,
     radii: Iterable[float],

@@ -15,6 +15,7 @@ from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
 from ..feasibility import Hull, Position, minimal_radius
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status, certificate
+from ..threads import one_thread_each
 from .boundary import solve_on_boundary
 from .mixture import mixed_bound
 from .newton import Outcome, newton
@@ -24,6 +25,7 @@ from .steps import StepPenalty, make_penalty
 __all__ = ["as_solution", "conclude", "solve"]
 
 
+@one_thread_each()
 def solve(
     problem: RatioProblem,
     formulation: str = "primal",

@@ -17,6 +17,7 @@ from ...errors import DataError
 from ...norms import get_norm
 from ...progress import track
 from ...rng import Rng
+from ...threads import one_thread_each
 from .autoregression import autoregression
 from .baselines import autocorrelation, energy, subspace
 from .cautions import DetectionWarning, cautions, influence, no_alarm, no_influence
@@ -82,6 +83,7 @@ class Detector:
     'OPTIMAL'
     """
 
+    @one_thread_each()
     def __init__(
         self,
         prior_p: Any,
@@ -115,6 +117,7 @@ class Detector:
         self.method = method
         self._scorer: Scorer = METHODS[method](self.priors, self.options)
 
+    @one_thread_each()
     def using(self, method: str, *, order: int | None = None) -> Detector:
         """The same priors and options with another method, and another order if it is given."""
         other = object.__new__(Detector)
@@ -237,6 +240,7 @@ class Detector:
         if background is not None:
             check_background(background, self._origin, Y_p, one=one)
 
+    @one_thread_each()
     def _found(self, Y_p: Array, Y_q: Array, left_out: Index | None, what: str, verbose: bool) -> Found:
         """All pairs, a group at a time so that memory stays bounded."""
         largest = max(len(self.priors.p.x), len(self.priors.q.x))

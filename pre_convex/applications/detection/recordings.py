@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from ...entropy import Array
 from ...errors import DataError, MissingExtraError
 from ...files import write_whole
 from ...tables import read_table
+from ...threads import quietly
 from .scored import Scan
 
 __all__ = ["Recording", "read_prior", "read_recording", "write_scan"]
@@ -51,8 +51,7 @@ def _read_wav(path: Path, columns: Sequence[str]) -> tuple[Array, float]:
     from scipy.io import wavfile
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", wavfile.WavFileWarning)  # chunks that hold no sound
+        with quietly(wavfile.WavFileWarning):  # chunks that hold no sound
             rate, sound = wavfile.read(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error

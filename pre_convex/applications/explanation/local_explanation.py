@@ -14,6 +14,7 @@ from ...errors import DataError
 from ...inference import Interval, confidence
 from ...report import Report
 from ...tables import as_frame
+from ...threads import one_thread_each
 from .answers import Answers
 from .black_box import BlackBox
 from .fidelity import Fidelity, fidelity
@@ -92,6 +93,7 @@ class Explanation:
         """Confidence intervals of the coefficients; nan where they are refused."""
         return _interval(self.coef, self.std_error, level)
 
+    @one_thread_each()
     def decision_function(self, z: Any) -> Array:
         """Log-odds of the label by the local classifier, for points or rows of features."""
         return self.fit.log_odds(self._steps(z))
@@ -210,6 +212,7 @@ def _table(interval: Interval) -> Array:
     return np.column_stack([interval.estimate, interval.std_error, z, p, interval.lower, interval.upper])
 
 
+@one_thread_each()
 def make_explanation(
     label: Any,
     index: int,
