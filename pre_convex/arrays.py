@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,24 @@ import numpy as np
 from .entropy import Array
 from .errors import DataError
 
-__all__ = ["as_matrix", "as_scalar", "as_vector", "column_names", "frozen", "square_sum"]
+__all__ = [
+    "as_choice",
+    "as_count",
+    "as_matrix",
+    "as_names",
+    "as_scalar",
+    "as_vector",
+    "column_names",
+    "frozen",
+    "shown",
+    "square_sum",
+]
+
+
+def shown(x: Any) -> str:
+    """A refused value in a message, in one line; it may be a whole array."""
+    text = " ".join(repr(x).split())
+    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def frozen(x: Array) -> Array:
@@ -23,6 +40,8 @@ def frozen(x: Array) -> Array:
 
 def column_names(x: Any) -> tuple[str, ...] | None:
     """Column names of a data frame, ``None`` for anything else."""
+    if hasattr(x, "collect"):  # a lazy frame, which warns when it is asked
+        return None
     columns = getattr(x, "columns", None)
     return None if columns is None else tuple(str(c) for c in columns)
 
@@ -33,6 +52,8 @@ def _numbers(x: Any, name: str) -> Array:
         raise DataError(f"{name}: is None; pass an array of numbers")
     if isinstance(x, str | os.PathLike):
         raise DataError(f"{name}: is text or a path; pass an array of numbers (RatioProblem.from_blocks reads files)")
+    if hasattr(x, "collect"):
+        raise DataError(f"{name}: {type(x).__name__} is computed only when asked for; pass x.collect()")
     if column_names(x) is not None or hasattr(x, "to_frame"):
         x = _from_frame(x, name)
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
@@ -43,19 +64,40 @@ def _numbers(x: Any, name: str) -> Array:
         x = x.data
     try:
         values = np.asarray(x)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name}: cannot be read as an array of numbers ({error})") from error
-    if values.dtype.kind not in "fiub":
-        if values.dtype.kind == "O":
-            if any(isinstance(v, str | bytes) for v in values.flat):
-                raise DataError(f"{name}: holds text; pass real numbers")
-            try:
-                return np.asarray(values, dtype=float)
-            except (TypeError, ValueError) as error:
-                raise DataError(f"{name}: holds values that are not numbers ({error})") from error
-        kind = "complex numbers" if values.dtype.kind == "c" else f"dtype {values.dtype}"
-        raise DataError(f"{name}: holds {kind}; pass real numbers")
-    return np.asarray(values, dtype=float)
+    except Exception as error:  # what is not an array itself may raise anything when it is made one
+        raise DataError(f"{name}: cannot be read as an array of numbers ({_first_line(error)})") from error
+    kind = values.dtype.kind
+    if kind == "O":
+        values = _from_objects(values, name)
+    elif kind not in "fiub":
+        raise DataError(
+            f"{name}: holds {'complex numbers' if kind == 'c' else f'dtype {values.dtype}'}; pass real numbers"
+        )
+    with np.errstate(over="ignore"):  # a wider type: inf is found and named later
+        return np.asarray(values, dtype=float)
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of what an error says, or its type if it says nothing."""
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _from_objects(values: Any, name: str) -> Array:
+    """Numbers that Python holds one by one, such as fractions and decimals."""
+    if values.ndim == 0:
+        kind = type(values.item()).__name__
+        raise DataError(f"{name}: {kind} is not an array of numbers; pass an array, a list or a data frame")
+    for value in values.flat:
+        if isinstance(value, str | bytes):
+            raise DataError(f"{name}: holds text; pass real numbers")
+        if isinstance(value, np.datetime64 | np.timedelta64):  # they turn into a count of some unit
+            raise DataError(f"{name}: holds dates or times; pass real numbers")
+    try:
+        return np.asarray(values, dtype=float)
+    except Exception as error:
+        raise DataError(
+            f"{name}: holds values that are not numbers ({_first_line(error)}); pass real numbers"
+        ) from error
 
 
 def _from_frame(x: Any, name: str) -> Any:
@@ -97,7 +139,7 @@ def _finite(x: Array, name: str, columns: Sequence[str] | None = None, start: in
         place = f"row {start + where[0][0]}"
         if x.ndim == 2:
             place += f", column {columns[where[0][1]]!r}" if columns else f", column {where[0][1]}"
-        more = f" ({len(where)} such entries)" if len(where) > 1 else ""
+        more = _more(len(where))
         if x.ndim == 1:
             raise DataError(f"{name}: entry {where[0][0]} is {x[where[0][0]]}{more}; it must be finite")
         raise DataError(f"{name}: {place} is {x[tuple(where[0])]}{more}; drop those rows or fill them in first")
@@ -135,7 +177,7 @@ def as_vector(
     if values.ndim != 1:
         raise DataError(f"{name}: has shape {values.shape}; pass one number for each row")
     if values.size == 0:
-        raise DataError(f"{name}: is empty")
+        raise DataError(f"{name}: is empty; at least one number is needed")
     if length is not None and values.size != length:
         raise DataError(f"{name}: has {values.size} entries where {length} are needed, one for each row")
     if not log_weights:
@@ -143,7 +185,7 @@ def as_vector(
     bad = np.flatnonzero(~(values < np.inf))  # +inf and nan; −inf is a row of zero weight
     if bad.size:
         raise DataError(
-            f"{name}: row {start + bad[0]} is {values[bad[0]]} ({bad.size} such entries); "
+            f"{name}: row {start + bad[0]} is {values[bad[0]]}{_more(bad.size)}; "
             "a log-likelihood is a finite number, or -inf for a row that cannot occur"
         )
     if log_weights != "any" and not np.any(values > -np.inf):
@@ -151,12 +193,68 @@ def as_vector(
     return values
 
 
+def _more(count: int) -> str:
+    """How many entries are like the first one, if there are others."""
+    return f" ({count} such entries)" if count > 1 else ""
+
+
 def as_scalar(x: Any, name: str) -> float:
-    """One finite real number."""
+    """One finite real number; neither text nor a truth value is one.
+
+    Examples
+    --------
+    >>> as_scalar(np.float32(0.5), "radius")
+    0.5
+    """
     try:
-        value = float(x)
-    except (TypeError, ValueError):
-        raise DataError(f"{name}: {x!r} is not a number") from None
+        if np.ndim(x) or isinstance(x, str | bytes | bool | np.bool_ | np.datetime64 | np.timedelta64):
+            raise TypeError
+        value = float("nan" if x is np.ma.masked else x)
+    except Exception:  # as many types of error as there are types that are not numbers
+        raise DataError(f"{name}: {shown(x)} is not a number; pass a finite number") from None
     if not np.isfinite(value):
         raise DataError(f"{name}: is {value}; pass a finite number")
     return value
+
+
+def as_count(x: Any, name: str, least: int = 1) -> int:
+    """A whole number of at least ``least``; neither a float nor a truth value is one.
+
+    Examples
+    --------
+    >>> as_count(np.int64(3), "degree")
+    3
+    >>> as_count(2.5, "degree")
+    Traceback (most recent call last):
+    pre_convex.errors.DataError: degree: 2.5 is not a whole number of at least 1
+    """
+    if not isinstance(x, int | np.integer) or isinstance(x, bool) or x < least:
+        raise DataError(f"{name}: {shown(x)} is not a whole number of at least {least}")
+    return int(x)
+
+
+def as_names(x: Any, name: str) -> tuple[str, ...]:
+    """Names as texts; none for ``None``."""
+    if isinstance(x, str):
+        raise DataError(f"{name}: must be a sequence of names, not one text")
+    try:
+        return tuple(str(c) for c in (() if x is None else x))
+    except TypeError:
+        raise DataError(f"{name}: must be a sequence of names, not {type(x).__name__}") from None
+
+
+def as_choice(x: Any, name: str, known: Iterable[str]) -> str:
+    """One of the known names.
+
+    Examples
+    --------
+    >>> as_choice("dual", "formulation", ["primal", "dual"])
+    'dual'
+    >>> as_choice("mixed", "formulation", ["primal", "dual"])
+    Traceback (most recent call last):
+    pre_convex.errors.DataError: formulation: 'mixed' is not known; use one of 'primal', 'dual'
+    """
+    known = tuple(known)
+    if not isinstance(x, str) or x not in known:
+        raise DataError(f"{name}: {shown(x)} is not known; use one of {', '.join(map(repr, known))}")
+    return x

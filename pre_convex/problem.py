@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_matrix, as_vector, column_names, frozen
+from .arrays import as_matrix, as_names, as_vector, column_names, frozen
 from .assembly import assemble
 from .checks import check_radius, check_size, origin_of
 from .distributed import is_dask
@@ -77,10 +77,7 @@ class RatioProblem:
     rows: Rows = field(init=False)
 
     def __post_init__(self) -> None:
-        given_names: Any = self.feature_names
-        if isinstance(given_names, str):
-            raise DataError("feature_names: must be a sequence of names, not one text")
-        names = tuple(str(c) for c in self.feature_names) or column_names(self.features_q)
+        names = as_names(self.feature_names, "feature_names") or column_names(self.features_q)
         F = as_matrix(self.features_q, "features_q", names)
         n, k = F.shape
         check_size(F)

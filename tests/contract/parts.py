@@ -5,3 +5,4 @@ from . import problems
 PARTS = {"problems": problems}
 ROWS = [row for part in PARTS.values() for row in part.ROWS]
 TAKEN = [row for part in PARTS.values() for row in getattr(part, "TAKEN", [])]
+KNOWN = [row for part in PARTS.values() for row in getattr(part, "KNOWN", [])]

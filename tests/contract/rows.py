@@ -10,6 +10,10 @@ from typing import Any
 from pre_convex import DataError
 
 
+class OwnError(Exception):
+    """What a function of the user raises; it comes through as it is, with its own traceback."""
+
+
 @dataclass(frozen=True)
 class Row:
     """``entry`` called with a bad ``argument`` raises ``error``, which says ``says``; … stands for any words."""
@@ -37,6 +41,20 @@ class Taken:
     call: Callable[[Any], Any]
     unusual: Callable[[], Any]
     plain: Callable[[], Any]
+
+    name = Row.name
+
+
+@dataclass(frozen=True)
+class Known:
+    """``call`` gives ``answer``: an input at the edge of what makes sense, and what is known about it."""
+
+    entry: str
+    argument: str
+    kind: str
+    call: Callable[[], Any]
+    answer: Any
+    says: str = ""
 
     name = Row.name
 
