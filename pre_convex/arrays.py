@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .entropy import Array
-from .errors import DataError
+from .errors import DataError, PreConvexError
 
 __all__ = [
     "as_choice",
     "as_count",
+    "as_flag",
     "as_matrix",
     "as_names",
+    "as_numbers",
     "as_scalar",
     "as_vector",
+    "called",
     "column_names",
     "frozen",
     "shown",
@@ -46,11 +49,11 @@ def column_names(x: Any) -> tuple[str, ...] | None:
     return None if columns is None else tuple(str(c) for c in columns)
 
 
-def _numbers(x: Any, name: str) -> Array:
+def as_numbers(x: Any, name: str) -> Array:
     """Real float64 array of any shape; memory maps and float64 arrays are not copied."""
     if x is None:
         raise DataError(f"{name}: is None; pass an array of numbers")
-    if isinstance(x, str | os.PathLike):
+    if isinstance(x, str | bytes | bytearray | os.PathLike):
         raise DataError(f"{name}: is text or a path; pass an array of numbers (RatioProblem.from_blocks reads files)")
     if hasattr(x, "collect"):
         raise DataError(f"{name}: {type(x).__name__} is computed only when asked for; pass x.collect()")
@@ -118,6 +121,8 @@ def _from_frame(x: Any, name: str) -> Any:
     for column in series:
         if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
             raise DataError(f"{name}: column {column.name!r} has type {column.dtype}; encode it as numbers")
+    if not series:
+        return np.zeros((len(frame), 0))
     columns = [np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float) for column in series]
     return columns[0] if isinstance(frame, nw.Series) else np.column_stack(columns)
 
@@ -131,10 +136,13 @@ def square_sum(x: Array) -> float:
         return float(flat.dot(flat))
 
 
-def _finite(x: Array, name: str, columns: Sequence[str] | None = None, start: int = 0) -> Array:
-    """The array itself when all its entries are finite; otherwise an error that says which is not."""
+def _finite(x: Array, name: str, columns: Sequence[str] | None = None, start: int = 0, limit: float = np.inf) -> Array:
+    """The array itself when all its entries are finite and within a limit; otherwise an error says which is not."""
     # one sweep without a temporary; the exact look follows only if it fails
-    if not np.isfinite(square_sum(x)) and not np.isfinite(x).all():
+    squares = square_sum(x)
+    if squares <= limit * limit and squares < np.inf:
+        return x
+    if not np.isfinite(x).all():
         where = np.argwhere(~np.isfinite(x))
         place = f"row {start + where[0][0]}"
         if x.ndim == 2:
@@ -143,10 +151,13 @@ def _finite(x: Array, name: str, columns: Sequence[str] | None = None, start: in
         if x.ndim == 1:
             raise DataError(f"{name}: entry {where[0][0]} is {x[where[0][0]]}{more}; it must be finite")
         raise DataError(f"{name}: {place} is {x[tuple(where[0])]}{more}; drop those rows or fill them in first")
+    largest = x.flat[np.argmax(np.abs(x))]
+    if abs(largest) > limit:
+        raise DataError(f"{name}: holds {largest:g}, and numbers beyond {limit:g} overflow; rescale it")
     return x
 
 
-def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None, start: int = 0) -> Array:
+def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None, start: int = 0, limit: float = np.inf) -> Array:
     """(n, d) array of finite numbers; a vector becomes one column, and ``start`` is the number of the first row.
 
     Examples
@@ -157,21 +168,27 @@ def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None, start: in
     Traceback (most recent call last):
     pre_convex.errors.DataError: x_p: row 0, column 1 is nan; drop those rows or fill them in first
     """
-    values = _numbers(x, name)
+    values = as_numbers(x, name)
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
         raise DataError(f"{name}: has {values.ndim} dimensions; pass one row for each sample, shape (n, d)")
     if values.shape[0] == 0 or values.shape[1] == 0:
         raise DataError(f"{name}: is empty, shape {values.shape}; at least one row and one column are needed")
-    return _finite(values, name, columns or column_names(x), start)
+    return _finite(values, name, columns or column_names(x), start, limit)
 
 
 def as_vector(
-    x: Any, name: str, length: int | None = None, *, log_weights: bool | str = False, start: int = 0
+    x: Any,
+    name: str,
+    length: int | None = None,
+    *,
+    log_weights: bool | str = False,
+    start: int = 0,
+    limit: float = np.inf,
 ) -> Array:
     """(n,) array of finite numbers; logarithms of weights may be −inf, but not all of them unless ``"any"``."""
-    values = _numbers(x, name)
+    values = as_numbers(x, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -181,7 +198,7 @@ def as_vector(
     if length is not None and values.size != length:
         raise DataError(f"{name}: has {values.size} entries where {length} are needed, one for each row")
     if not log_weights:
-        return _finite(values, name)
+        return _finite(values, name, limit=limit)
     bad = np.flatnonzero(~(values < np.inf))  # +inf and nan; −inf is a row of zero weight
     if bad.size:
         raise DataError(
@@ -234,13 +251,37 @@ def as_count(x: Any, name: str, least: int = 1) -> int:
 
 
 def as_names(x: Any, name: str) -> tuple[str, ...]:
-    """Names as texts; none for ``None``."""
+    """Names as texts; none for ``None``. What has no order has no first name."""
     if isinstance(x, str):
         raise DataError(f"{name}: must be a sequence of names, not one text")
     try:
-        return tuple(str(c) for c in (() if x is None else x))
-    except TypeError:
+        if isinstance(x, set | frozenset | Mapping):
+            raise TypeError
+        names = list(() if x is None else x)
+    except Exception:
         raise DataError(f"{name}: must be a sequence of names, not {type(x).__name__}") from None
+    for i, c in enumerate(names):
+        if not isinstance(c, str | int | float | tuple | np.generic):
+            raise DataError(f"{name}: entry {i} is {shown(c)}, which is no name; pass texts")
+    return tuple(str(c) for c in names)
+
+
+def as_flag(x: Any, name: str) -> bool:
+    """True or False; a text or an array is neither, whatever Python makes of it."""
+    if not isinstance(x, bool | np.bool_ | int | np.integer):
+        raise DataError(f"{name}: {shown(x)} is neither True nor False")
+    return bool(x)
+
+
+def called(function: Callable[..., Any], name: str, *arguments: Any) -> Any:
+    """What a function of the user returns; what it raises comes through as it is, with a note that names it."""
+    try:
+        return function(*arguments)
+    except PreConvexError:
+        raise
+    except Exception as error:
+        error.add_note(f"{name}: this was raised by the function that was passed")
+        raise
 
 
 def as_choice(x: Any, name: str, known: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def assemble(
         with watched(pieces_p, verbose, "target"):
             side_p, target = with_mean(pieces_p, recipe_p, n_p)
     with watched(pieces_q, verbose, "survey"):
-        rows = surveyed(pieces_q, recipe_q, n_q, looked_at)
+        rows = surveyed(pieces_q, recipe_q, n_q, partial(looked_at, name="features(x_q)"))
     names, k = f.names(columns), rows.shape[1]
     target = as_vector(target, "target")
     if target.size != k:
@@ -93,7 +94,7 @@ def _side(
             x, stored, columns = _column_apart(x, stored, columns, name)
         elif isinstance(stored, Path):
             raise DataError(f"log_lik of {name}: a file beside a Dask collection; pass a Dask array")
-        pieces: Any = DaskPieces(x, stored)
+        pieces: Any = DaskPieces(x, stored, name)
         shape = pieces.shape
     else:
         source = open_source(x, name)
@@ -106,8 +107,12 @@ def _side(
             source = OneColumn(source)
         if len(source.shape) != 2:
             raise DataError(f"{name}: has {len(source.shape)} dimensions; pass one row for each sample, shape (n, d)")
+        if base is not None and len(base.shape) != 1 and base.shape[1:] != (1,):
+            raise DataError(f"log_lik of {name}: has shape {base.shape}; pass one number for each row")
         if base is not None and base.shape[0] != source.shape[0]:
-            raise DataError(f"log_lik of {name}: has {base.shape[0]} entries where {source.shape[0]} are needed")
+            raise DataError(
+                f"log_lik of {name}: has {base.shape[0]} entries where {source.shape[0]} are needed, one for each row"
+            )
         pieces = FilesOnDask(source, base) if dask else LocalPieces(source, base)
         shape, columns = source.shape, source.columns
     if shape[0] == 0:

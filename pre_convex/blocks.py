@@ -15,7 +15,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from .arrays import as_matrix, as_vector, square_sum
+from .arrays import as_matrix, as_vector, called
+from .checks import LARGEST
 from .entropy import Array, Index, exp, log, log_of, log_sum_exp
 from .errors import DataError
 from .features import FeatureMap
@@ -97,11 +98,9 @@ class Recipe:
         if self.width and F.shape[1:] != (self.width,):
             raise DataError(f"features: returned {F.shape[1:]} columns for a block where {self.width} were before")
         if not self.checked:
-            F = as_matrix(F, f"features({self.name})", None, start)
+            F = as_matrix(F, f"features({self.name})", None, start, LARGEST)
             if len(F) != len(x):
                 raise DataError(f"features: returned {len(F)} rows for {len(x)} samples")
-            if not square_sum(F) <= 1e200 and np.abs(F).max() > 1e100:
-                raise DataError(f"features({self.name}): has numbers beyond 1e100; rescale the columns")
         origin = self.origin
         if self.coordinates is not None:
             centre, basis = self.coordinates
@@ -109,10 +108,11 @@ class Recipe:
         if self.flat:
             return Rows(F, np.broadcast_to(-log_of(self.rows), (len(F),)), origin, start)
         if self.likelihood is not None:
-            a = self.likelihood(x)
+            a = called(self.likelihood, f"log_lik of {self.name}", x)
         if not self.checked:
             a = as_vector(a, f"log_lik of {self.name}", len(x), log_weights="any", start=start)
-        return Rows(F, np.asarray(a, dtype=float).reshape(-1) - self.log_total, origin, start)
+        with np.errstate(over="ignore"):  # of logarithms as large as numbers are; the weight is zero
+            return Rows(F, np.asarray(a, dtype=float).reshape(-1) - self.log_total, origin, start)
 
 
 def _work(start: int, x: Array, a: Array | None, *, recipe: Recipe, work: Callable[[Rows], Out]) -> Out:

@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .arrays import as_scalar, frozen, square_sum
+from .arrays import as_scalar, as_vector, frozen
 from .entropy import Array
 from .errors import DataError
 
-__all__ = ["check_radius", "check_size", "looked_at", "origin_of"]
+__all__ = ["LARGEST", "LONGEST", "as_radii", "check_radius", "check_size", "check_tol", "looked_at", "origin_of"]
+
+#: features, radii and weights are no larger, so that their squares are numbers; for δ and targets sums of them must be
+LARGEST, LONGEST = 1e100, 1e150
 
 
-def check_radius(radius: Any) -> float:
+def check_radius(radius: Any, name: str = "radius") -> float:
     """A radius that is a number and not negative."""
-    R = as_scalar(radius, "radius")
+    R = as_scalar(radius, name)
     if R < 0.0:
-        raise DataError(f"radius: {R:g} is negative; 0 asks for exact moments, larger values relax them")
+        raise DataError(f"{name}: {R:g} is negative; 0 asks for exact moments, larger values relax them")
+    if R > LARGEST:
+        raise DataError(f"{name}: {R:g} is beyond {LARGEST:g}; rescale the features")
     return R
 
 
-def check_size(F: Array) -> None:
-    """Squares of the features must be numbers: no size beyond 1e100, none below 1e-100 throughout."""
+def as_radii(radii: Any, name: str = "radii") -> list[float]:
+    """Radii in the order given."""
+    numbers = as_vector(list(radii) if isinstance(radii, Iterator) else radii, name)
+    return [check_radius(radius, name) for radius in numbers.tolist()]
+
+
+def check_tol(tol: Any, name: str = "tol") -> float:
+    """A tolerance between 0 and 1."""
+    value = as_scalar(tol, name)
+    if not 0.0 < value < 1.0:
+        raise DataError(f"{name}: {value!r} is not between 0 and 1")
+    return value
+
+
+def check_size(F: Array, name: str = "features_q") -> None:
+    """Squares of the features must be numbers: no column is below 1e-100 throughout."""
     sample = np.abs(F[:: max(1, len(F) // 1000)]).max(axis=0)
-    tiny = np.flatnonzero((sample > 0.0) & (sample < 1e-100))
-    large = not square_sum(F) <= 1e200 and max(float(F.max()), -float(F.min())) > 1e100
-    if large or tiny.size:
-        raise DataError("features_q: has numbers beyond 1e100 or a column below 1e-100; rescale the columns")
+    tiny = np.flatnonzero((sample > 0.0) & (sample < 1.0 / LARGEST))
+    if tiny.size:
+        raise DataError(f"{name}: column {tiny[0]} has no number above {1.0 / LARGEST:g}; rescale it")
 
 
-def looked_at(F: Array) -> Array | None:
+def looked_at(F: Array, name: str = "features_q") -> Array | None:
     """The origin of rows of which this is a sample, after a look at their size."""
-    check_size(F)
+    check_size(F, name)
     return origin_of(F)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, TypeVar
 
+from .arrays import as_vector
 from .blocks import LocalPieces, Task, read_and
 from .errors import DataError, MissingExtraError
 from .sources import Source
@@ -43,8 +44,8 @@ def _dask() -> Any:
 class DaskPieces:
     """Row chunks of a Dask array or dataframe, with logarithms of weights that are chunked alike."""
 
-    def __init__(self, x: Any, base: Any = None) -> None:
-        x = as_dask_array(x, "x")
+    def __init__(self, x: Any, base: Any = None, name: str = "x") -> None:
+        x = as_dask_array(x, name)
         if x.ndim == 1:
             x = x[:, None]
         if x.numblocks[1] > 1:
@@ -53,9 +54,12 @@ class DaskPieces:
         self._x = x.to_delayed().ravel().tolist()
         self._base: list[Any] = [None] * len(self._x)
         if base is not None:
-            base = as_dask_array(base, "log_lik").reshape(-1) if is_dask(base) else _like(x, base)
+            log_lik = f"log_lik of {name}"
+            base = as_dask_array(base, log_lik).reshape(-1) if is_dask(base) else _like(x, base, log_lik)
             if base.shape[0] != x.shape[0]:
-                raise DataError(f"log_lik: has {base.shape[0]} entries where {x.shape[0]} are needed, one for each row")
+                raise DataError(
+                    f"{log_lik}: has {base.shape[0]} entries where {x.shape[0]} are needed, one for each row"
+                )
             self._base = base.rechunk((x.chunks[0],)).to_delayed().ravel().tolist()
         sizes = [int(rows) for rows in x.chunks[0]]
         starts = [0, *itertools.accumulate(sizes)]
@@ -93,20 +97,21 @@ def as_dask_array(x: Any, name: str) -> Any:
     import dask.array as da
 
     if isinstance(x, da.Array):
+        if x.ndim == 0:
+            raise DataError(f"{name}: has 0 dimensions; pass one row for each sample, shape (n, d)")
         if any(rows != rows for rows in x.chunks[0]):
             x = x.compute_chunk_sizes()
         return x
-    if hasattr(x, "to_dask_array"):
+    if hasattr(type(x), "to_dask_array"):
         return x.to_dask_array(lengths=True)
-    raise DataError(f"{name}: {type(x).__name__} is not a Dask array or dataframe")
+    raise DataError(f"{name}: {type(x).__name__} is neither a Dask array nor a Dask dataframe; make one of it")
 
 
-def _like(x: Any, base: Any) -> Any:
+def _like(x: Any, base: Any, name: str) -> Any:
     """An array in memory as a Dask array with the row chunks of x."""
     import dask.array as da
-    import numpy as np
 
-    values = np.asarray(base, dtype=float).reshape(-1)
+    values = as_vector(base, name, log_weights="any")
     return da.from_array(values, chunks=(x.chunks[0],) if len(values) == x.shape[0] else -1)
 
 

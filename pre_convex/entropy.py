@@ -52,7 +52,8 @@ def exponentiate(z: Array) -> tuple[float, float]:
     if top == -np.inf:
         z[:] = 0.0
         return top, 0.0
-    z -= top
+    with np.errstate(over="ignore", invalid="ignore"):  # of logarithms as large as numbers are
+        z -= top
     np.exp(z, out=z)
     return top, float(z.sum())
 
@@ -86,7 +87,8 @@ def log_sum_exp(z: Array) -> float:
 
 def log_normalise(z: Array) -> Array:
     """z − log Σ exp(z): logarithms of weights that sum to one."""
-    return z - log_sum_exp(z)
+    with np.errstate(over="ignore"):
+        return z - log_sum_exp(z)
 
 
 def effective_sample_size(log_weights: Array) -> float:

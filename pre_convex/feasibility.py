@@ -16,13 +16,14 @@ from enum import Enum
 
 import numpy as np
 
-from .arrays import frozen
+from .arrays import as_vector, frozen
+from .checks import LONGEST, check_tol
 from .coordinates import coordinates
 from .entropy import Array, Index
 from .errors import SolveError
 from .norms import Norm, get_norm
 from .passes import Rows, support
-from .problem import RatioProblem
+from .problem import RatioProblem, as_problem
 from .threads import one_thread_each
 
 __all__ = ["Hull", "Position", "minimal_radius"]
@@ -153,6 +154,8 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     >>> hull.position.value, round(hull.radius, 12), [round(abs(v), 12) for v in hull.direction.tolist()]
     ('outside the hull', 2.0, [0.0, 1.0])
     """
+    problem, rtol = as_problem(problem), check_tol(rtol, "rtol")
+    hint = None if hint is None else as_vector(hint, "hint", problem.k, limit=LONGEST)
     rows, b, norm = problem.rows, problem.residual_origin, problem.ball
     eye = np.eye(problem.k)
     corners = [eye, -eye] if hint is None or not np.any(hint) else [eye, -eye, hint[:, None]]

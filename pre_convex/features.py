@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from .arrays import as_matrix, called, column_names
 from .entropy import Array
 from .errors import DataError
 
@@ -193,7 +194,10 @@ class FromCallable(_Joinable):
 
     def __call__(self, x: Array) -> Array:
         """The function's result as a matrix with one row for each sample."""
-        result = np.asarray(self.function(x))
+        result = called(self.function, "features", x)
+        if column_names(result) is not None:
+            result = as_matrix(result, "features")
+        result = np.asarray(result)
         if result.ndim == 1:
             result = result[:, None]
         if result.ndim != 2 or result.shape[0] != x.shape[0]:

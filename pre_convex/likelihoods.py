@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_vector
+from .arrays import as_vector, called
 from .entropy import Array, log
 from .errors import DataError
 
@@ -119,7 +119,7 @@ def log_likelihood(log_lik: Any, x: Array, name: str) -> Array:
     if callable(log_lik):
         starts = range(0, len(x), BLOCK_ROWS)
         parts = [
-            as_vector(log_lik(x[i : i + BLOCK_ROWS]), name, len(x[i : i + BLOCK_ROWS]), log_weights="any")
+            as_vector(called(log_lik, name, x[i : i + BLOCK_ROWS]), name, len(x[i : i + BLOCK_ROWS]), log_weights="any")
             for i in starts
         ]
         log_lik = np.concatenate(parts)

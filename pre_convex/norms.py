@@ -151,7 +151,9 @@ def get_norm(order: Any) -> Norm:
     7.0
     """
     try:
+        if isinstance(order, bool | np.bool_) or np.ndim(order) or order is np.ma.masked:
+            raise TypeError
         return NORMS[float(order)]
-    except (KeyError, TypeError, ValueError):
+    except Exception:  # as many types of error as there are types that are not numbers
         known = ", ".join(f"{p:g}" for p in NORMS)
-        raise DataError(f"norm: {order!r} is not known; use one of {known}") from None
+        raise DataError(f"norm: {repr(order)[:60]} is not known; use one of {known}") from None

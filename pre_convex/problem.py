@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_matrix, as_names, as_vector, column_names, frozen
+from .arrays import as_flag, as_matrix, as_names, as_vector, column_names, frozen
 from .assembly import assemble
-from .checks import check_radius, check_size, origin_of
+from .checks import LARGEST, LONGEST, check_radius, check_size, origin_of
 from .distributed import is_dask
 from .entropy import Array, exp, log, log_normalise, log_sum_exp, negative_kl
 from .errors import DataError
@@ -25,7 +25,7 @@ from .norms import Norm, get_norm
 from .passes import Rows, Summary, logits, support, tilt, weighted_sum
 from .threads import one_thread_each
 
-__all__ = ["RatioProblem"]
+__all__ = ["RatioProblem", "as_problem"]
 
 #: a copy by columns of so few numbers, in so few columns, makes every pass over them quicker
 SMALL, NARROW = 60_000, 16
@@ -78,7 +78,7 @@ class RatioProblem:
 
     def __post_init__(self) -> None:
         names = as_names(self.feature_names, "feature_names") or column_names(self.features_q)
-        F = as_matrix(self.features_q, "features_q", names)
+        F = as_matrix(self.features_q, "features_q", names, limit=LARGEST)
         n, k = F.shape
         check_size(F)
         if names is None:
@@ -88,7 +88,7 @@ class RatioProblem:
         if len(set(names)) != k:
             twice = next(c for c in names if names.count(c) > 1)
             raise DataError(f"feature_names: {twice!r} stands there twice")
-        b = as_vector(self.target, "target", None)
+        b = as_vector(self.target, "target", None, limit=LONGEST)
         if b.size != k:
             raise DataError(f"target: has {b.size} entries for {k} columns of features_q")
         given: Any = self.log_base
@@ -96,11 +96,11 @@ class RatioProblem:
             a = np.broadcast_to(-log(np.array(float(n))), (n,))  # one number, repeated: the passes know it is flat
         else:
             a = log_normalise(as_vector(given, "log_base", n, log_weights=True))
-        R = check_radius(self.radius)
+        R, paired = check_radius(self.radius), as_flag(self.paired, "paired")
         norm = get_norm(self.norm).order
         side_p: dict[str, Array | None] = {"features_p": None, "log_weights_p": None}
         if self.features_p is not None:
-            F_p = as_matrix(self.features_p, "features_p", names)
+            F_p = as_matrix(self.features_p, "features_p", names, limit=LARGEST)
             if F_p.shape[1] != k:
                 raise DataError(f"features_p: has {F_p.shape[1]} columns, features_q has {k}")
             log_w = np.zeros(len(F_p)) if self.log_weights_p is None else self.log_weights_p
@@ -109,9 +109,9 @@ class RatioProblem:
             size = np.abs(F_p[:: max(1, len(F_p) // 1000)]).max(axis=0) + np.abs(b)
             if np.any(np.abs(exp(log_w) @ F_p - b) > 1e-9 * size):
                 raise DataError("target: is not the mean of features_p under log_weights_p; leave features_p out")
-            if self.paired and len(F_p) != n:
-                raise DataError(f"paired: features_p has {len(F_p)} rows and features_q {n}")
-        elif self.log_weights_p is not None or self.paired:
+            if paired and len(F_p) != n:
+                raise DataError(f"paired: features_p has {len(F_p)} rows and features_q {n}; pairs are the same rows")
+        elif self.log_weights_p is not None or paired:
             raise DataError("features_p: is needed with log_weights_p and with paired")
         by_columns = np.asfortranarray(F) if F.size <= SMALL and k <= NARROW else F
         values: dict[str, Any] = {
@@ -121,6 +121,7 @@ class RatioProblem:
             "radius": R,
             "norm": norm,
             "feature_names": names,
+            "paired": paired,
             "rows": Rows(frozen(by_columns), frozen(a), origin_of(F)),
             **side_p,
         }
@@ -165,7 +166,7 @@ class RatioProblem:
         ('x0', 'x1', 'x0^2', 'x1^2')
         """
         if is_dask(x_p) or is_dask(x_q):
-            if paired:
+            if as_flag(paired, "paired"):
                 raise DataError("paired: is not known for Dask collections; pass arrays in memory")
             return cls.from_blocks(x_p, x_q, log_lik_p, log_lik_q, features=features, radius=radius, norm=norm)
         columns, columns_q = column_names(x_p), column_names(x_q)
@@ -180,15 +181,16 @@ class RatioProblem:
         if x_p.shape[1] != x_q.shape[1]:
             labels = "; for rows and their labels take RatioClassifier" if np.ndim(given) == 1 else ""
             raise DataError(f"x_q: has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}{labels}")
-        if paired and len(x_p) != len(x_q):
+        if as_flag(paired, "paired") and len(x_p) != len(x_q):
             raise DataError(f"paired: x_p has {len(x_p)} rows and x_q {len(x_q)}; paired samples are the same rows")
         columns = columns or columns_q or tuple(f"x{i}" for i in range(x_p.shape[1]))
         log_w = log_normalise(log_likelihood(log_lik_p, x_p, "log_lik_p"))
         log_base = log_likelihood(log_lik_q, x_q, "log_lik_q")
         f = make_features(features)
         names = f.names(columns)
-        F_p = as_matrix(f(x_p), "features(x_p)", names)
-        F_q = as_matrix(f(x_q), "features(x_q)", names)
+        F_p = as_matrix(f(x_p), "features(x_p)", names, limit=LARGEST)
+        F_q = as_matrix(f(x_q), "features(x_q)", names, limit=LARGEST)
+        check_size(F_q, "features(x_q)")
         if F_p.shape[1] != F_q.shape[1]:
             raise DataError(f"features: {F_p.shape[1]} columns for x_p but {F_q.shape[1]} for x_q")
         return cls(
@@ -245,6 +247,7 @@ class RatioProblem:
         >>> RatioProblem.from_blocks(x_p, x_q, features="polynomial")
         RatioProblem(n_q=80, k=4, radius=0, norm=2, in 1 block)
         """
+        dask, verbose = as_flag(dask, "dask"), as_flag(verbose, "verbose")
         return BlockedProblem.of(
             *assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose), radius, norm
         )
@@ -294,11 +297,11 @@ class RatioProblem:
 
     def tilt(self, delta: Any, *, covariance: bool = False) -> Summary:
         """One pass at δ, relative to the origin of :attr:`rows`."""
-        return tilt(self.rows, as_vector(delta, "delta", self.k), covariance=covariance)
+        return tilt(self.rows, self._delta(delta), covariance=as_flag(covariance, "covariance"))
 
     def value(self, delta: Any) -> float:
         """ℓ_R(δ), the objective of [P]; zero at δ = 0."""
-        delta = as_vector(delta, "delta", self.k)
+        delta = self._delta(delta)
         loss = self.tilt(delta).log_z - self.residual_origin @ delta
         return float(loss + self.radius * self.ball.dual(delta))
 
@@ -314,13 +317,13 @@ class RatioProblem:
 
     def log_mu(self, delta: Any) -> Array:
         """Log μ_j(δ) of [LINK]."""
-        z = logits(self.rows, as_vector(delta, "delta", self.k))
+        z = logits(self.rows, self._delta(delta))
         z -= log_sum_exp(z)
         return z
 
     def dual_value(self, mu: Any) -> float:
         """Σ −μ log μ + μ a, the objective of [D], without a look at its constraints."""
-        return negative_kl(as_vector(mu, "mu", self.n_q), self.log_base)
+        return negative_kl(self._mu(mu), self.log_base)
 
     @property
     def ranges(self) -> tuple[Array, Array]:
@@ -333,7 +336,15 @@ class RatioProblem:
     @one_thread_each()
     def moment(self, mu: Any) -> Array:
         """b − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
-        return self.residual_origin - weighted_sum(self.rows, as_vector(mu, "mu", self.n_q))
+        return self.residual_origin - weighted_sum(self.rows, self._mu(mu))
+
+    def _delta(self, delta: Any) -> Array:
+        """A ratio parameter of the caller."""
+        return as_vector(delta, "delta", self.k, limit=LONGEST)
+
+    def _mu(self, mu: Any) -> Array:
+        """Weights of the caller, which need not be any of [D]."""
+        return as_vector(mu, "mu", self.n_q, limit=LARGEST)
 
 
 class BlockedProblem(RatioProblem):
@@ -350,7 +361,7 @@ class BlockedProblem(RatioProblem):
         values: dict[str, Any] = {
             "rows": rows,
             "_rows_p": rows_p,
-            "target": frozen(as_vector(target, "target").copy()),
+            "target": frozen(as_vector(target, "target", limit=LONGEST).copy()),
             "feature_names": names,
             "radius": check_radius(radius),
             "norm": get_norm(norm).order,
@@ -397,4 +408,11 @@ class BlockedProblem(RatioProblem):
 
     def dual_value(self, mu: Any) -> float:
         """Σ −μ log μ + μ a, with one pass for the base weights."""
-        return negative_kl(as_vector(mu, "mu", self.n_q), logits(self.rows, np.zeros(self.k)))
+        return negative_kl(self._mu(mu), logits(self.rows, np.zeros(self.k)))
+
+
+def as_problem(x: Any, name: str = "problem") -> RatioProblem:
+    """The caller's problem, if it is one."""
+    if not isinstance(x, RatioProblem):
+        raise DataError(f"{name}: must be a RatioProblem, not {type(x).__name__}")
+    return x

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .arrays import as_vector, frozen
+from .checks import LARGEST, check_tol
 from .entropy import Array, negative_kl
 from .lift import Lift, LiftByPasses, lift_at
 from .linear import null_directions
@@ -183,6 +184,7 @@ class Certificate:
         Weights that were given must belong to δ as closely as such a gap allows: moments differ by no more than a
         multiple of its root.
         """
+        tol = check_tol(tol)
         scale = 1.0 + abs(self.primal_value)
         small = max(tol, 1e-8)
         if self.e_qn > 10.0 * float(np.sqrt(tol * scale)) * self.spread:
@@ -311,7 +313,7 @@ def certificate(
     gap = penalty.gap(delta, r_tilted, lift) + noise
     r, simplex, e_qn = r_tilted, 0.0, 0.0
     if mu is not None:
-        mu = as_vector(mu, "mu", problem.n_q)
+        mu = as_vector(mu, "mu", problem.n_q, limit=LARGEST)
         simplex = max(abs(float(mu.sum()) - 1.0), -float(mu.min()), 0.0)
         clean = np.maximum(mu, 0.0)
         clean = clean / (clean.sum() or 1.0)

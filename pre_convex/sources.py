@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .arrays import as_matrix, as_vector, column_names
+from .arrays import as_matrix, as_vector, called, column_names
+from .arrays import as_numbers as numbers_of
 from .entropy import Array
 from .errors import DataError, MissingExtraError
 
@@ -76,7 +77,8 @@ class ArraySource:
 
     def read(self, start: int, stop: int) -> Array:
         """A slice, as numbers."""
-        return np.asarray(self.array[start:stop], dtype=float)
+        with np.errstate(over="ignore"):  # a wider type: inf is found and named later
+            return np.asarray(self.array[start:stop], dtype=float)
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class FunctionSource:
         for i, (end, length) in enumerate(zip(ends.tolist(), self.lengths, strict=True)):
             first = end - length
             if first < stop and end > start:
-                block = as_matrix(self.functions[i](), f"block {i}")
+                block = as_matrix(called(self.functions[i], f"block {i}"), f"block {i}")
                 if block.shape != (length, self.width):
                     raise DataError(f"block {i}: had shape {(length, self.width)} before and has {block.shape} now")
                 parts.append(block[max(start - first, 0) : stop - first])
@@ -276,7 +278,7 @@ def _functions(x: Sequence[Callable[[], Any]], name: str) -> FunctionSource:
     """Blocks made by functions; those that make no rows are left out."""
     kept = []
     for i, block in enumerate(x):
-        made = block()
+        made = called(block, f"{name}: block {i}")
         if np.ndim(made) and np.shape(made)[0] == 0:
             continue
         kept.append((block, as_matrix(made, f"{name}: block {i}").shape))
@@ -302,14 +304,26 @@ def open_source(x: Any, name: str) -> Source:
         x = [x]
     if isinstance(x, list | tuple) and len(x) and all(isinstance(path, str | Path) for path in x):
         return JoinedSource.of([_open_path(Path(path), name) for path in x], name)
-    if isinstance(x, Sequence) and len(x) and all(callable(block) for block in x):
+    if isinstance(x, Sequence) and not isinstance(x, memoryview) and len(x) and all(callable(block) for block in x):
         return _functions(x, name)
-    if hasattr(x, "shape") and hasattr(x, "__getitem__") and hasattr(x, "dtype") and not hasattr(x, "to_frame"):
+    if _has_slices(x):
         if np.dtype(x.dtype).kind not in "fiub":
             raise DataError(f"{name}: holds dtype {x.dtype}; pass real numbers")
         return ArraySource(x)
-    values = as_matrix(x, name) if np.ndim(x) != 1 else as_vector(x, name, log_weights="any")
-    return ArraySource(values, column_names(x))
+    values, columns = numbers_of(x, name), column_names(x)
+    if values.ndim == 1:
+        return ArraySource(as_vector(values, name, log_weights="any"), columns)
+    return ArraySource(as_matrix(values, name, columns), columns)
+
+
+def _has_slices(x: Any) -> bool:
+    """Whether x is an array that is read slice by slice as it is; masks, sparse matrices and objects need a look."""
+    if isinstance(x, np.ma.MaskedArray) or hasattr(x, "nnz") or hasattr(x, "to_frame"):
+        return False
+    try:
+        return hasattr(x, "shape") and hasattr(x, "__getitem__") and np.dtype(x.dtype).kind != "O"
+    except (AttributeError, TypeError):  # no type, or a tensor with types of its own
+        return False
 
 
 def _open_path(path: Path, name: str) -> Source:

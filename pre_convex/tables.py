@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_matrix, column_names, frozen
+from .arrays import as_choice, as_matrix, column_names, frozen
 from .entropy import Array
 from .errors import DataError, MissingExtraError
 
@@ -59,10 +59,8 @@ class Table:
 
 def as_frame(data: dict[str, Any], backend: str) -> Any:
     """A data frame of pandas or polars."""
-    if backend not in ("pandas", "polars"):
-        raise DataError(f"backend: {backend!r} is not known; use 'pandas' or 'polars'")
     try:
-        return importlib.import_module(backend).DataFrame(data)
+        return importlib.import_module(as_choice(backend, "backend", ("pandas", "polars"))).DataFrame(data)
     except ImportError:
         raise MissingExtraError(backend) from None
 

@@ -86,7 +86,7 @@ DIRECT = {
         lambda: pre.RatioProblem([0, 0], np.array([["1", "2"]], dtype=object)),
         r"features_q: holds text",
     ),
-    "too large": (lambda: pre.RatioProblem([0, 0], F * 1e150), r"features_q: has numbers beyond 1e100"),
+    "too large": (lambda: pre.RatioProblem([0, 0], F * 1e150), r"features_q: holds .* beyond 1e\+100"),
     "names": (
         lambda: pre.RatioProblem([0, 0], F, feature_names=["a"]),
         r"feature_names: 1 names for 2 columns",

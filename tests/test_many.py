@@ -252,7 +252,7 @@ def test_verbose_says_what_was_done(capsys):
         ({"features_q": [[np.inf, 0.0, 0.0]]}, "features_q: row 0, column 0 is inf"),
         ({"log_bases": np.zeros(5)}, "log_bases: has 5 entries where 300"),
         ({"log_bases": np.zeros((300, 7))}, r"log_bases: has shape \(300, 7\).*transpose"),
-        ({"log_bases": [["a"] * 300] * 7}, "log_bases: cannot be read"),
+        ({"log_bases": [["a"] * 300] * 7}, "log_bases: holds dtype <U1"),
         ({"log_bases": np.full((7, 300), -np.inf)}, "log_bases: every row of problem 0 is -inf"),
         ({"log_bases": np.full(300, -np.inf)}, "log_bases: every row is -inf"),
         ({"log_bases": lambda rows: np.zeros(3)}, r"log_bases: returned shape \(3,\)"),

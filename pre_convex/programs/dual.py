@@ -5,8 +5,9 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 
+from ..arrays import as_flag
 from ..entropy import Array, log_of
-from ..problem import RatioProblem
+from ..problem import RatioProblem, as_problem
 from ..threads import alone
 from .program import Program, alive, columns_scale
 
@@ -39,6 +40,7 @@ def dual_program(problem: RatioProblem, *, scaled: bool = False, counts: bool = 
                r == b - F.T @ mu
                norm2(r) <= R
     """
+    problem, scaled, counts = as_problem(problem), as_flag(scaled, "scaled"), as_flag(counts, "counts")
     rows = alive(problem)
     F = problem.features_q[rows]
     n, k = F.shape

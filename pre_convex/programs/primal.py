@@ -7,8 +7,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from ..arrays import as_flag
 from ..entropy import Array, exp
-from ..problem import RatioProblem
+from ..problem import RatioProblem, as_problem
 from ..threads import alone
 from .program import Program, alive, columns_scale, user_terms
 
@@ -36,6 +37,7 @@ def primal_program(
     >>> print(primal_program(problem))
     minimize -b @ delta + log_sum_exp(a + F @ delta) + R * norm2(delta)
     """
+    problem, scaled = as_problem(problem), as_flag(scaled, "scaled")
     rows = alive(problem)
     F = problem.features_q[rows]
     s = columns_scale(F, scaled)

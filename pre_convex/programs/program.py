@@ -10,6 +10,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from ..arrays import called
 from ..entropy import Array, Index
 from ..errors import DataError
 from ..problem import RatioProblem
@@ -52,16 +53,23 @@ def columns_scale(features: Array, scaled: bool) -> Array:
     return np.where(spread > 1e-13 * np.abs(features).max(axis=0), spread, 1.0)
 
 
+def _function(term: Any, name: str) -> Any:
+    """A term that can be called."""
+    if not callable(term):
+        raise DataError(f"{name}: must be a function of a cvxpy expression delta, not {type(term).__name__}")
+    return term
+
+
 def user_terms(delta: Any, penalty: Any, constraints: Any) -> tuple[Any, list[Any]]:
     """The user's penalty and constraints as cvxpy objects, checked to be convex."""
     g: Any = 0.0
     if penalty is not None:
-        g = penalty(delta)
+        g = called(_function(penalty, "penalty"), "penalty", delta)
         if not (isinstance(g, cp.Expression) and g.is_scalar() and g.is_convex()):
             raise DataError("penalty: must return one convex cvxpy expression of delta, such as cp.norm1(delta)")
     limits: list[Any] = []
     if constraints is not None:
-        limits = constraints(delta)
+        limits = called(_function(constraints, "constraints"), "constraints", delta)
         limits = list(limits) if isinstance(limits, (list, tuple)) else [limits]
         for i, c in enumerate(limits):
             if not (isinstance(c, cp.constraints.constraint.Constraint) and c.is_dcp()):

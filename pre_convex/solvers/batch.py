@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..arrays import frozen
+from ..arrays import as_numbers, called, frozen
 from ..entropy import Array, Index, effective_sample_size, exp, exp_in_place, log, log_normalise, log_sum_exp
 from ..errors import DataError
 from ..threads import in_threads
@@ -124,7 +124,7 @@ class Batch:
         """The bases of all problems for some rows, shape (W, rows); ``None`` where they share them."""
         if not callable(self.own):
             return None if self.own is None else self.own[:, rows]
-        values = np.asarray(self.own(rows), dtype=float)
+        values = as_numbers(called(self.own, "log_bases", rows), "log_bases")
         if values.shape != (rows.stop - rows.start, self.count):
             raise DataError(
                 f"log_bases: returned shape {values.shape} for {rows.stop - rows.start} rows and {self.count} problems"
@@ -229,7 +229,7 @@ class Batch:
         """The same base weights, of sum one for every problem; ``level`` has the logarithms of their sums."""
         own, zero = self.own, np.zeros(self.count)
         if own is None and self.common is not None:
-            return replace(self, common=self.common - level[0], level=zero)
+            return replace(self, common=log_normalise(self.common), level=zero)
         if own is None or np.abs(level).max() <= FAR:
             return replace(self, level=level)
         if callable(own):

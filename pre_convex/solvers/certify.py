@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import as_vector
-from ..problem import RatioProblem
+from ..checks import LONGEST
+from ..problem import RatioProblem, as_problem
 from ..solution import Certificate, certificate
 from ..threads import one_thread_each
 from .steps import make_penalty
@@ -36,7 +37,6 @@ def certify(
     >>> round(certify(problem, [0.0], mu=[0.75, 0.25]).gap, 9)  # the weights are right, δ is not
     0.130812036
     """
-    delta = as_vector(delta, "delta", problem.k)
-    if mu is not None:
-        mu = as_vector(mu, "mu", problem.n_q)
+    problem = as_problem(problem)
+    delta = as_vector(delta, "delta", problem.k, limit=LONGEST)
     return certificate(problem, delta, mu, penalty=make_penalty(problem, penalty, constraints))

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_matrix, as_scalar, as_vector, column_names, frozen
+from ..arrays import as_flag, as_matrix, as_numbers, as_vector, column_names, frozen
+from ..checks import LONGEST, as_radii, check_radius, check_tol
 from ..entropy import Array, Index, log, log_of
 from ..errors import DataError
 from ..feasibility import ON_HULL
@@ -96,9 +97,8 @@ def solve_many(
     >>> found[0].mu.round(6)
     array([0.75, 0.25])
     """
+    tol, verbose = check_tol(tol), as_flag(verbose, "verbose")
     family, delta = _checked(features_q, targets, log_bases, radius, norm, start)
-    if not 0.0 < as_scalar(tol, "tol") < 1.0:
-        raise DataError(f"tol: {tol!r} is not between 0 and 1")
     survey = _survey(family.batch)
     course = _Course(family, survey, delta, tol, verbose)
     course.run()
@@ -116,7 +116,7 @@ def _checked(
         radius = problem.radius if radius is None else radius
         norm = problem.norm if norm is None else norm
     radius, norm = 0.0 if radius is None else radius, 2 if norm is None else norm
-    B = as_matrix(targets, "targets")
+    B = as_matrix(targets, "targets", limit=LONGEST)
     k = as_matrix(features_q, "features_q", column_names(features_q)).shape[1]
     if B.shape[1] != k:
         raise DataError(
@@ -124,21 +124,25 @@ def _checked(
         )
     template = RatioProblem(B[0], features_q, norm=norm, feature_names=names)
     W, n = len(B), template.n_q
-    if np.ndim(radius) == 0:
-        R = np.full(W, as_scalar(radius, "radius"))
+    if isinstance(radius, str) or not np.iterable(radius):
+        R = np.full(W, check_radius(radius))
     else:
-        R = as_vector(radius, "radius", None)
+        R = np.array(as_radii(radius, "radius"))
         if R.size != W:
-            raise DataError(f"radius: has {R.size} entries for {W} problems")
-    if np.any(R < 0.0):
-        raise DataError(f"radius: {R.min():g} is negative; 0 asks for exact moments, larger values relax them")
+            raise DataError(f"radius: has {R.size} entries for {W} problems; pass one number, or one for each")
     common, own = _bases(log_bases, W, n)
     batch = make_batch(template.features_q, W, common, own)
     delta = None
     if start is not None:
-        delta = as_vector(start, "start", k) if np.ndim(start) == 1 else as_matrix(start, "start")
+        delta = as_numbers(start, "start")
+        if delta.ndim == 1 and k > 1:
+            delta = as_vector(delta, "start", k, limit=LONGEST)
+        else:
+            delta = as_matrix(delta, "start", limit=LONGEST)
+        if delta.shape == (1, k):
+            delta = delta[0]
         if delta.shape not in ((k,), (W, k)):
-            raise DataError(f"start: has shape {delta.shape} for {W} problems and {k} features")
+            raise DataError(f"start: has shape {delta.shape} for {W} problems and {k} features; pass shape ({W}, {k})")
         delta = np.broadcast_to(delta, (W, k))
     return Family(template, frozen(B.copy()), frozen(R.copy()), batch), delta
 
@@ -147,12 +151,9 @@ def _bases(log_bases: Any, W: int, n: int) -> tuple[Array | None, Own]:
     """(shared, own) logarithms of base weights; what stands in the own ones is looked at in the first pass."""
     if log_bases is None or callable(log_bases):
         return None, log_bases
-    if np.ndim(log_bases) < 2:
-        return as_vector(log_bases, "log_bases", n, log_weights=True), None
-    try:
-        own = np.asarray(log_bases, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"log_bases: cannot be read as an array of numbers ({error})") from error
+    own = as_numbers(log_bases, "log_bases")
+    if own.ndim < 2:
+        return as_vector(own, "log_bases", n, log_weights=True), None
     if own.shape != (W, n):
         hint = "; transpose it" if own.shape == (n, W) else ""
         raise DataError(f"log_bases: has shape {own.shape} where ({n},) or ({W}, {n}) is needed{hint}")

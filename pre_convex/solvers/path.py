@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from ..problem import RatioProblem
+from ..arrays import as_flag
+from ..checks import as_radii, check_tol
+from ..problem import RatioProblem, as_problem
 from ..solution import Solution
 from ..threads import one_thread_each
 from .newton import newton
@@ -37,9 +39,10 @@ def radius_path(
     >>> [round(float(s.delta[0]), 4) for s in radius_path(problem, [0.3, 0.1, 0.0])]
     [0.0, -0.619, -1.0986]
     """
+    problem, tol, stop = as_problem(problem), check_tol(tol), as_flag(stop, "stop")
     solutions: list[Solution] = []
     start = None
-    for radius in radii:
+    for radius in as_radii(radii):
         step = problem.with_radius(radius)
         started = time.perf_counter()
         found = newton(step, make_penalty(step, penalty, constraints), tol=tol, start=start)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import shown
 from ..entropy import Array, Index, exp
 from ..errors import DataError
 from ..problem import RatioProblem
@@ -93,10 +94,7 @@ class Solutions:
 
     def __getitem__(self, w: int) -> Solution:
         """The answer to one problem; its weights μ are computed when asked for."""
-        try:
-            w = range(len(self))[operator.index(w)]
-        except TypeError:
-            raise DataError(f"index: {w!r} is not a whole number; list(solutions)[i:j] has several") from None
+        w = self._number(w)
         if w in self.alone:
             return self.alone[w]
         proof = Certificate(
@@ -119,7 +117,16 @@ class Solutions:
 
     def problem(self, w: int) -> RatioProblem:
         """One of the problems, by itself."""
-        return self.family.problem(range(len(self))[w])
+        return self.family.problem(self._number(w))
+
+    def _number(self, w: Any) -> int:
+        """The number of a problem, from the end if it is negative."""
+        try:
+            return range(len(self))[operator.index(w)]
+        except (TypeError, ValueError):
+            raise DataError(f"index: {shown(w)} is not a whole number; list(solutions)[i:j] has several") from None
+        except IndexError:  # which is what ends a loop over a sequence
+            raise IndexError(f"index: {shown(w)} is out of range; there are {len(self)} problems") from None
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """A data frame of pandas or polars, one row for each problem."""

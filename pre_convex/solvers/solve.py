@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_scalar
+from ..arrays import as_choice, as_flag
 from ..assembly import watched
+from ..checks import check_tol
 from ..entropy import Array, exp
-from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
+from ..errors import BoundaryError, InfeasibleError, SolveError
 from ..feasibility import Hull, Position, minimal_radius
-from ..problem import RatioProblem
+from ..problem import RatioProblem, as_problem
 from ..solution import Certificate, Solution, Status, certificate
 from ..threads import one_thread_each
 from .boundary import solve_on_boundary
@@ -80,12 +81,9 @@ def solve(
     >>> solution.delta.round(6), solution.mu.round(6), solution.status.name
     (array([-1.098612]), array([0.75, 0.25]), 'OPTIMAL')
     """
-    if not isinstance(problem, RatioProblem):
-        raise DataError(f"problem: must be a RatioProblem, not {type(problem).__name__}")
-    if formulation not in ("primal", "dual"):
-        raise DataError(f"formulation: {formulation!r} is not known; use 'primal' or 'dual'")
-    if not 0.0 < as_scalar(tol, "tol") < 1.0:
-        raise DataError(f"tol: {tol!r} is not between 0 and 1")
+    problem, tol = as_problem(problem), check_tol(tol)
+    as_choice(formulation, "formulation", ("primal", "dual"))
+    polish, check, verbose = as_flag(polish, "polish"), as_flag(check, "check"), as_flag(verbose, "verbose")
     entry = find_solver(solver)
     started = time.perf_counter()
     terms = make_penalty(problem, penalty, constraints)
