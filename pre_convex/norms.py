@@ -118,7 +118,8 @@ class Taxicab(Norm):
         ratio = np.where(size > 1e-12 * radius, np.inf, 0.0)  # without curvature, all or nothing
         ratio = np.divide(size, scale, out=ratio, where=scale > 0.0)
         order = np.argsort(-ratio)
-        level = (np.cumsum(size[order]) - radius) / np.maximum(np.cumsum(scale[order]), 1e-300)
+        with np.errstate(over="ignore"):  # without curvature, all or nothing again
+            level = (np.cumsum(size[order]) - radius) / np.maximum(np.cumsum(scale[order]), 1e-300)
         beyond = np.flatnonzero(ratio[order] > level)
         count = int(beyond[-1]) + 1 if beyond.size else w.size
         tied = np.zeros(w.size, dtype=bool)
