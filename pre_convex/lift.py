@@ -5,18 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, partial
 from operator import add
+from typing import NamedTuple
 
 import numpy as np
 
-from .entropy import Array, exp, tilting_cost
+from .entropy import Array, exp, log_of, tilting_cost
 from .linear import inverse_psd, least_squares, solve_psd, without_noise
 from .passes import WIDE, Rows, Summary, support, tilt
 
 __all__ = ["Lift", "LiftByPasses", "lift_at"]
 
+#: total weight that a lift may gain or lose to round-off before that is taken out of it
+STRAY = 1e-15
+#: error of a sum, as a share of the size of what is added
+ROUND_OFF = 4.0 * float(np.finfo(float).eps)
+
+
+class Correction(NamedTuple):
+    """The c_j = ⟨F_j − m, d⟩ of a lift, and the round-off that is left of what it should move and of Σ μ_j c_j = 0."""
+
+    c: Array
+    left: Array
+    d: Array
+    stray: float
+
 
 class Lift:
-    """[LIFT] on some rows: corrections c that keep the total weight and move the moment by given amounts."""
+    """[LIFT] on some rows: corrections c that keep the total weight and move the moment by given amounts.
+
+    ``reached`` is the size of the features relative to the origin, of which the round-off of logits is a share, and
+    ``size`` that of the features and the target as they were given, whose own last digits need not agree.
+    """
 
     def __init__(self, rows: Rows, mu: Array, origin: Array | None = None) -> None:
         self.features, self.mu = rows.features, mu
@@ -26,32 +45,46 @@ class Lift:
         scatter = rows.reduce(work, add, max(1.0, self.mean.size / WIDE))
         self.scatter = without_noise(scatter / self.total, self.mean) * self.total
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0) / self.total)
-        self.varies = spread > 0.0
-        self.size = np.abs(self.mean) + spread + (0.0 if origin is None else np.abs(origin))
+        self.reached = np.abs(self.mean) + spread
+        self.size = self.reached + (0.0 if origin is None else np.abs(origin))
 
-    def correction(self, u: Array) -> tuple[Array, Array] | None:
-        """The c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u, and the round-off that is left of u.
-
-        ``None`` where there is no such c.
-        """
+    def correction(self, u: Array) -> Correction | None:
+        """The c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u; ``None`` where there is none."""
         allowed = 1e-13 * (np.abs(u) + self.size)
         with np.errstate(over="ignore", invalid="ignore"):
             # the scatter squares the condition of F; its factor, which comes next, does not
             for solve in (self._by_scatter, self._by_factor):
-                c, left = np.zeros(len(self.mu)), u
+                c, d, left = np.zeros(len(self.mu)), np.zeros(u.size), u
                 for _ in range(2):  # the second round refines the first
-                    more = self._heights(solve(left))
+                    step = solve(left)
+                    more = self._heights(step)
                     c += more - (self.mu @ more) / self.total
+                    d += step
                     moved = self.mu * c
-                    left = u - np.where(self.varies, moved @ self.features - moved.sum() * self.mean, 0.0)
-                    if np.all(np.abs(left) <= allowed):
-                        return c, np.abs(left)
+                    stray = float(moved.sum())
+                    if abs(stray) > STRAY:  # the mean of huge corrections of rows of tiny weight was round-off
+                        c -= stray / self.total
+                        moved = self.mu * c
+                        stray = float(moved.sum())
+                    # in every column: one whose variance is nothing but round-off may be moved by rows of tiny weight
+                    left = u - (moved @ self.features - stray * self.mean)
+                    if np.all(np.abs(left) <= allowed) and abs(stray) <= 100.0 * STRAY:
+                        return Correction(c, np.abs(left), d, abs(stray))
         return None
 
     def cost(self, u: Array) -> tuple[float, Array] | None:
         """KL(μ' ‖ μ) of the correction that moves the moment by u, and the round-off that is left of u."""
         lifted = self.correction(u)
-        return None if lifted is None else (tilting_cost(self.mu, lifted[0]), lifted[1])
+        if lifted is None:
+            return None
+        # the closer a weight comes to zero, the more it costs to go on
+        steep = max(1.0, -log_of(max(1.0 + float(lifted.c.min(initial=0.0)), 1e-300)))
+        round_off = lifted.stray + steep * price(lifted.left, lifted.d, self.reached)
+        return tilting_cost(self.mu, lifted.c) + round_off, lifted.left
+
+    def multiplier(self, slope: Array) -> Array:
+        """λ such that to move the moment by u changes the sum of what has this slope in μ by ⟨λ, u⟩, to first order."""
+        return self._inverse((self.mu * slope) @ self.features - (self.mu @ slope) * self.mean)
 
     def reach(self, v: Array) -> float:
         """Largest |⟨F_j − m, v⟩|."""
@@ -70,8 +103,16 @@ class Lift:
         return inverse_psd(self.scatter)
 
     def _by_factor(self, u: Array) -> Array:
-        root = np.where(self.varies, self.features - self.mean, 0.0) * np.sqrt(self.mu)[:, None]
+        root = np.where(self.scatter.diagonal() > 0.0, self.features - self.mean, 0.0) * np.sqrt(self.mu)[:, None]
         return least_squares(root, u[:, None])[:, 0]
+
+
+def price(left: Array, d: Array, reached: Array) -> float:
+    """What round-off that is left of a lift along d may cost beside ⟨δ, left⟩: to go on lifting costs ⟨d, left⟩.
+
+    What is left is known up to the round-off of a moment of features of this size.
+    """
+    return 2.0 * float((left + ROUND_OFF * reached) @ np.abs(d))
 
 
 def _scatter(rows: Rows, mu: Array, mean: Array, start: int) -> Array:
@@ -96,7 +137,8 @@ class LiftByPasses:
         assert summary.covariance is not None  # it was asked for
         self.mean, self.scatter = summary.mean, summary.covariance
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0))
-        self.size = np.abs(self.mean) + spread + (0.0 if rows.origin is None else np.abs(rows.origin))
+        self.reached = np.abs(self.mean) + spread
+        self.size = self.reached + (0.0 if rows.origin is None else np.abs(rows.origin))
 
     def cost(self, u: Array) -> tuple[float, Array] | None:
         """Bound of KL(μ' ‖ μ) for the correction that moves the moment by u, and the round-off that is left of u."""
@@ -105,7 +147,8 @@ class LiftByPasses:
         if np.any(left > 1e-13 * (np.abs(u) + self.size)):
             return None
         change = self.reach(d)
-        return (0.5 * (1.0 + change) * float(d @ self.scatter @ d), left) if change <= 1.0 else None
+        cost = 0.5 * (1.0 + change) * float(d @ self.scatter @ d) + price(left, d, self.reached)
+        return (cost, left) if change <= 1.0 else None
 
     def reach(self, v: Array) -> float:
         """Largest |⟨F_j − m, v⟩|, from a pass."""

@@ -26,7 +26,7 @@ import numpy as np
 
 from .arrays import as_vector, frozen
 from .checks import LARGEST, check_tol
-from .entropy import Array, negative_kl
+from .entropy import Array, log, negative_kl
 from .lift import Lift, LiftByPasses, lift_at
 from .linear import null_directions
 from .norms import Norm
@@ -36,7 +36,7 @@ from .problem import RatioProblem
 if TYPE_CHECKING:
     from .feasibility import Hull
 
-__all__ = ["BallPenalty", "Certificate", "Penalty", "Solution", "Status", "certificate"]
+__all__ = ["BallPenalty", "Certificate", "Penalty", "Solution", "Status", "certificate", "round_off"]
 
 EPS = float(np.finfo(float).eps)
 #: a gap so small that no other way to prove it is tried
@@ -104,9 +104,15 @@ class BallPenalty:
         carries, best = lift.mu > 0.0, -np.inf
         for point in self.points(delta, r, lift.scatter):
             lifted = lift.correction(r - point)
-            if lifted is not None and lifted[0][carries].min(initial=0.0) >= -1.0:
-                c, left = lifted
-                best = max(best, negative_kl(lift.mu * (1.0 + c), log_base) - float(left @ np.abs(delta)))
+            if lifted is not None and lifted.c[carries].min(initial=0.0) >= -1.0:
+                weights = lift.mu * (1.0 + lifted.c)
+                weights = weights / weights.sum()
+                there = weights > 0.0
+                slope = np.where(there, log_base - log(np.where(there, weights, 1.0)), 0.0)
+                pull = np.abs(delta) + 2.0 * np.abs(lift.multiplier(slope))
+                best = max(
+                    best, negative_kl(weights, log_base) - float((lifted.left + 4.0 * EPS * lift.reached) @ pull)
+                )
         return best
 
     def points(self, delta: Array, r: Array, H: Array) -> list[Array]:
@@ -150,9 +156,9 @@ class Certificate:
     dual_value : float
         Value of [D] at a feasible μ' close to μ, a lower bound; −inf if none was found near μ.
     gap : float
-        Their difference: no answer is better than this one by more than ``gap``.
+        Their difference, and what round-off may hide in it: no answer is better than this one by more than ``gap``.
     moment_residual : float
-        How far ‖b − F'μ‖ exceeds the radius.
+        How far ‖b − F'μ‖ exceeds the radius, for μ without its negative parts and scaled to sum to one.
     simplex_residual : float
         ``max(|Σμ − 1|, −min μ)``.
     slackness : float
@@ -277,6 +283,15 @@ class Solution:
         )
 
 
+def round_off(*sizes: float) -> float:
+    """What round-off may hide in a value that is a sum of terms of these sizes.
+
+    The origin is none of them: features and target are relative to it, and a difference of two numbers is as exact as
+    it is small.
+    """
+    return 4.0 * EPS * (1.0 + sum(abs(float(size)) for size in sizes))
+
+
 def certificate(
     problem: RatioProblem,
     delta: Array,
@@ -309,7 +324,7 @@ def certificate(
     g = penalty.value(delta)
     value = float(summary.log_z - b @ delta + g)
     lift = lift_at(problem.rows, delta, summary, rows)
-    noise = 4.0 * EPS * (1.0 + abs(summary.log_z) + float((np.abs(b) + lift.size) @ np.abs(delta)) + abs(g))
+    noise = round_off(summary.log_z, (np.abs(b) + lift.reached) @ np.abs(delta), g)
     gap = penalty.gap(delta, r_tilted, lift) + noise
     r, simplex, e_qn = r_tilted, 0.0, 0.0
     if mu is not None:

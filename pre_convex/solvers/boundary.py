@@ -9,7 +9,7 @@ import numpy as np
 from ..entropy import Array, exp, log_sum_exp
 from ..feasibility import Hull, Position, minimal_radius
 from ..problem import RatioProblem
-from ..solution import Certificate, Solution, Status
+from ..solution import Certificate, Solution, Status, round_off
 from .newton import newton
 from .steps import make_penalty
 
@@ -84,12 +84,15 @@ def _smallest_face(
 def _far_enough(problem: RatioProblem, delta: Array, v: Array, lower: float, most: float) -> float:
     """How far to go along v until the value is within ``most`` of its limit and another doubling gains little."""
     t, best = 1.0, problem.value(delta)
+    furthest, lowest = 0.0, best
     while t < 1e12:
         value = problem.value(delta + t * v)
+        if value < lowest:  # far out, round-off may be all that changes
+            furthest, lowest = t, value
         if best - value <= 0.01 * most and value - lower <= most:
-            break
+            return t
         best, t = value, 2.0 * t
-    return t
+    return furthest
 
 
 def _on_boundary(
@@ -97,19 +100,29 @@ def _on_boundary(
 ) -> Solution:
     """The solution with these weights, and the gap between them and δ for whoever wants to know how far it got."""
     delta = delta if np.all(np.isfinite(delta)) else np.zeros(problem.k)
-    value = problem.value(delta)
-    r = problem.moment(mu)
+    r, b, g = problem.moment(mu), problem.residual_origin, problem.radius * problem.ball.dual(delta)
+    summary = problem.tilt(delta)
+    value = float(summary.log_z - b @ delta + g)
+    carries = np.flatnonzero(mu)
+    reached = mu[carries] @ np.abs(problem.rows.take(carries).features)
+    noise = round_off(summary.log_z, float((np.abs(b) + reached) @ np.abs(delta)), g)
+    if lower > -np.inf:
+        # weights that miss the target bound the value from below up to what the miss is worth
+        depth = float(mu[carries] @ np.abs(problem.log_base[carries]))
+        miss = np.abs(r - problem.ball.project(r, problem.radius))
+        lower -= float(miss @ np.abs(delta)) + round_off(lower, depth)
     spread = np.ptp(problem.features_q[problem.log_base > -np.inf], axis=0)
     if problem.radius == 0.0 and np.any(np.abs(r) > 1e-9 * spread + 1e-13 * np.abs(problem.target)):
         lower = -np.inf  # the weights miss the target by more than round-off, so their value bounds nothing
     proof = Certificate(
         primal_value=value,
         dual_value=lower,
-        gap=value - lower,
+        gap=value - lower + noise,
         moment_residual=max(problem.ball(r) - problem.radius, 0.0),
         simplex_residual=abs(float(mu.sum()) - 1.0),
         slackness=problem.radius * problem.ball.dual(delta) - float(r @ delta),
-        e_qn=float(np.linalg.norm(r + problem.gradient(delta))),
+        e_qn=float(np.linalg.norm(r + summary.mean - b)),
+        noise=noise,
     )
     return replace(solution, delta=delta, weights=mu, status=Status.BOUNDARY, certificate=proof, hull=hull)
 

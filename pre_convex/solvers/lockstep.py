@@ -290,11 +290,12 @@ def prove(steps: Lockstep, rows: Batch, who: Index, tol: float) -> Proof:
         total = exp(part.log_z - log_z)
         scatter = part.covariance * total[:, None, None]
         spread = np.sqrt(np.maximum(np.einsum("wii->wi", part.covariance), 0.0))
-        size = np.abs(part.mean + centre) + spread
+        reached = np.abs(part.mean) + spread
+        size = reached + np.abs(centre)
         g = steps.penalties.value(delta, who)
-        value, inner = steps.value[who], np.einsum("wi,wi->w", b + centre, delta)
-        far = np.einsum("wi,wi->w", np.abs(b + centre) + size, np.abs(delta))
-        noise = 4.0 * EPS * (1.0 + np.abs(value - g + inner) + np.abs(rows.level[who]) + far + np.abs(g))
+        value = steps.value[who]
+        far = np.einsum("wi,wi->w", np.abs(b) + reached, np.abs(delta))
+        noise = 4.0 * EPS * (1.0 + np.abs(log_z) + np.abs(rows.level[who]) + far + np.abs(g))
     r = b - steps.mean[who]
     gap = np.full(who.size, np.inf)
     usable = np.flatnonzero(np.isfinite(scatter).all(axis=(1, 2)) & np.isfinite(noise))
@@ -309,7 +310,9 @@ def prove(steps: Lockstep, rows: Batch, who: Index, tol: float) -> Proof:
         if not i.size:
             break
         aims = np.array([points[int(j)][attempt] for j in i])
-        cost, left = _lift(rows, delta[i], who[i], log_z[i], part.mean[i], scatter[i], total[i], r[i] - aims, size[i])
+        cost, left = _lift(
+            rows, delta[i], who[i], log_z[i], part.mean[i], scatter[i], total[i], r[i] - aims, reached[i], size[i]
+        )
         slack = np.maximum(g[i] - np.einsum("wi,wi->w", aims, delta[i]), 0.0)
         slack += np.einsum("wi,wi->w", left, np.abs(delta[i]))
         gap[i] = np.fmin(gap[i], slack + cost)
@@ -325,6 +328,7 @@ def _lift(
     scatter: Array,
     total: Array,
     u: Array,
+    reached: Array,
     size: Array,
 ) -> tuple[Array, Array]:
     """Cost of lifts that move the moments by u, inf where there is none, and the round-off that is left of u."""
@@ -341,6 +345,8 @@ def _lift(
             left[i] = u[i] - moved
             largest += np.abs(drift) / total[i]  # the drift is taken out of c evenly
             there = np.all(np.abs(left[i]) <= allowed[i], axis=1)
-            cost[i] = np.where(there & (largest <= 1.0), 0.5 * (1.0 + largest) * squares, np.inf)
+            # what is left costs more than ⟨δ, left⟩, and is known up to the round-off of a moment
+            price = 2.0 * np.einsum("wi,wi->w", np.abs(left[i]) + 4.0 * EPS * reached[i], np.abs(d[i]))
+            cost[i] = np.where(there & (largest <= 1.0), 0.5 * (1.0 + largest) * squares + price, np.inf)
             i = i[~there]
     return cost, np.abs(left)
