@@ -204,7 +204,7 @@ REFUSED = {
     "target: is not the mean of features_p under log_weights_p; leave features_p out": lambda: pre.RatioProblem(
         [9, 9], ROWS, features_p=ROWS
     ),
-    "paired: features_p has 3 rows and features_q 4": lambda: pre.RatioProblem(
+    "paired: features_p has 3 rows and features_q 4; pairs are the same rows": lambda: pre.RatioProblem(
         ROWS[:3].mean(axis=0), ROWS, features_p=ROWS[:3], paired=True
     ),
     "features_p: is needed with log_weights_p and with paired": lambda: pre.RatioProblem([0, 0], ROWS, paired=True),
