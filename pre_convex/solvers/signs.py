@@ -15,7 +15,7 @@ import numpy as np
 from ..entropy import Array
 from ..linear import solve_psd
 
-__all__ = ["by_signs"]
+__all__ = ["AGREE", "ROUND_OFF", "by_signs", "direction"]
 
 #: how closely signs and residuals have to agree, relative to R, beside the round-off of the residuals
 AGREE, ROUND_OFF = 1e-11, 16.0 * float(np.finfo(float).eps)
@@ -40,7 +40,7 @@ def by_signs(start: Array, q: Array, H: Array, R: float) -> Array | None:
             signs[worst] = np.sign(r[worst])
             off[worst] = r[worst] - R * signs[worst]
         face = np.flatnonzero(signs)
-        d, curvature = _direction(H[np.ix_(face, face)], off[face])
+        d, curvature = direction(H[np.ix_(face, face)], off[face])
         t, ends = _least(x[face], d, float(-off[face] @ d), curvature, R)
         if t == 0.0:
             return None
@@ -50,7 +50,7 @@ def by_signs(start: Array, q: Array, H: Array, R: float) -> Array | None:
     return None
 
 
-def _direction(H: Array, off: Array) -> tuple[Array, float]:
+def direction(H: Array, off: Array) -> tuple[Array, float]:
     """Where the face's solution lies, and the curvature on the way; down the slope where nothing curves to stop it."""
     d = solve_psd(H, off)
     left = off - H @ d

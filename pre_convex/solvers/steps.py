@@ -2,8 +2,8 @@
 
 A step minimises the quadratic model plus the penalty, [STEP]. Without a penalty it is a linear solve, for
 the Euclidean norm a secular equation in one variable; for the other norms it is a few linear solves on faces
-of the penalty, the last one checked for optimality; when no face passes, signs are changed one by one, or a
-small cvxpy program is solved; for a user's penalty or constraints it is always the cvxpy program, compiled once.
+of the penalty, the last one checked for optimality; when no face passes, signs or ties are changed one by one, or
+a small cvxpy program is solved; for a user's penalty or constraints it is always the cvxpy program, compiled once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ..passes import tilt
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Penalty
 from .signs import by_signs
+from .ties import by_ties
 
 __all__ = ["StepPenalty", "make_penalty"]
 
@@ -121,8 +122,9 @@ class Faceted(_FromZero):
         if self.norm(q) <= self.radius:
             return np.zeros_like(delta)
         x = self._search(delta, q, H)
-        if x is None and self.norm.order == np.inf:
-            x = by_signs(delta, q, H, self.radius)
+        if x is None:
+            sparse = self.norm.order == np.inf
+            x = by_signs(delta, q, H, self.radius) if sparse else by_ties(q, H, self.radius)
         if x is None:
             guess, *_ = _step_program(self, self.problem).solve(q, H)
             x = self._search(guess, q, H)

@@ -1,0 +1,98 @@
+"""A start for Newton where the base weights span so many orders of magnitude that it finds no way by itself.
+
+With base weights from e^-700 to e^700 the loss is nearly piecewise linear: from a poor start, a few rows have all the
+weight, and the curvature says nothing about the others. With flat base weights the same target is easy. So the base
+weights exp(t·a) are followed from t = 0 to t = 1, and at every t the solution is close to the last one: there the rows
+that carry the target all have weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..coordinates import coordinates
+from ..entropy import Array, exponentiate
+from ..errors import SolveError
+from ..linear import least_squares
+from ..problem import RatioProblem
+from .steps import NoPenalty, StepPenalty
+
+__all__ = ["cooled"]
+
+#: passes at most, numbers that all of them may read, and passes of one stage
+PASSES, NUMBERS, STAGE = 3_000, 1e9, 30
+#: squared decrement at which a stage is done, as a share of the weight outside the heaviest row; and the last one
+AIM, LAST = 1e-4, 1e-12
+
+
+def cooled(problem: RatioProblem, penalty: StepPenalty) -> Array | None:
+    """A δ close to the solution of [P], or None where the way to it is not found."""
+    alive = np.flatnonzero(problem.log_base > -np.inf)
+    # relative to the target, so that the moments of weights next to a corner keep their digits
+    G, basis = problem.rows.take(alive).features - problem.residual_origin, np.eye(problem.k)
+    if isinstance(penalty, NoPenalty):
+        space = coordinates(problem.rows)
+        if space.basis.shape[1] == 0 or np.any(space.off_plane(problem.residual_origin)):
+            return None
+        G, basis = G @ space.basis, space.basis
+    a = problem.log_base[alive] - problem.log_base[alive].max()
+    most = min(PASSES, NUMBERS / G.size)
+    z, passes = _solved(G, 0.0 * a, penalty, np.zeros(G.shape[1]), AIM, 10 * STAGE)
+    if z is None:
+        return None
+    t, step, pace = 0.0, min(1.0, 1.0 / max(float(np.ptp(a)), 1e-300)), np.zeros_like(z)
+    while t < 1.0 and passes < most:
+        step = min(step, 1.0 - t)
+        ahead, used = _solved(G, (t + step) * a, penalty, z + step * pace, AIM, STAGE)
+        passes += used
+        if ahead is None:
+            step *= 0.25
+        else:
+            z, t, pace, step = ahead, t + step, (ahead - z) / step, 2.0 * step
+    if t < 1.0:
+        return None
+    last, _ = _solved(G, a, penalty, z, LAST, STAGE)
+    return np.asarray(basis @ (z if last is None else last))
+
+
+def _solved(G: Array, base: Array, penalty: StepPenalty, z: Array, aim: float, limit: int) -> tuple[Array | None, int]:
+    """The minimiser of log Σ exp(base + Gz) + g(z) from a start that is close to it, and passes; None if it is not."""
+    w, mean = _weights(G, base, z)
+    for used in range(1, limit):
+        root = (G - mean) * np.sqrt(w)[:, None]
+        d = _step(root, mean, penalty, z)
+        if d is None or not np.all(np.isfinite(d)):
+            return None, used
+        rise = penalty.value(z + d) - penalty.value(z)
+        fall = -float(mean @ d) - rise
+        decrement = max(float(np.square(root @ d).sum()), 0.0)
+        if decrement <= aim * max(1.0 - float(w.max()), 1e-300):
+            return z + d, used
+        t = 1.0 / (1.0 + np.sqrt(decrement)) if decrement > 0.1 else 1.0
+        for _ in range(20):  # slopes have more digits than values
+            ahead, moment = _weights(G, base, z + t * d)
+            if float(moment @ d) + rise <= 0.5 * abs(fall):
+                break
+            t *= 0.5
+        else:
+            return None, used
+        z, w, mean = z + t * d, ahead, moment
+    return None, limit
+
+
+def _weights(G: Array, base: Array, z: Array) -> tuple[Array, Array]:
+    """Tilted weights, and the mean of G under them."""
+    w = base + G @ z
+    _, total = exponentiate(w)
+    w /= total
+    return w, w @ G
+
+
+def _step(root: Array, mean: Array, penalty: StepPenalty, z: Array) -> Array | None:
+    """The Newton step, from a factor of the curvature where nothing else has a part in it."""
+    if isinstance(penalty, NoPenalty):
+        return np.asarray(-least_squares(root, mean[:, None])[:, 0])
+    try:
+        return penalty.step(z, mean, root.T @ root) - z
+    except SolveError:
+        return None

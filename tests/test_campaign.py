@@ -1,0 +1,109 @@
+"""The campaign over random problems: its makers, its judge, and problems that it once found unproven."""
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from zoo import planted
+
+import pre_convex as pre
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def _benchmarks(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+
+
+#: near corners and faces with heavy base weights; norm 1 with a small radius; columns of very different size
+ONCE_UNPROVEN = [13, 57, 64, 161, 345, 497, 629, 834, 1091, 1228, 1971, 2262, 2638, 3562, 3826]
+
+
+@pytest.mark.parametrize("number", ONCE_UNPROVEN)
+def test_feasible_problems_that_were_once_not_proven(number):
+    from independent import judge
+    from random_problems import feasible
+
+    problem = feasible(number).problem
+    found = judge(problem, pre.solve(problem, check=False))
+    assert found.certified
+    assert not found.false
+
+
+def test_the_makers_keep_their_word():
+    from random_problems import FEASIBLE, INFEASIBLE, feasible, infeasible
+
+    for number in range(3 * len(FEASIBLE)):
+        drawn = feasible(number)
+        assert drawn.feasible
+        assert pre.minimal_radius(drawn.problem).lower <= drawn.problem.radius
+    for number in range(10 * len(INFEASIBLE)):
+        drawn = infeasible(number)
+        assert drawn.problem.radius < drawn.distance
+        assert pre.minimal_radius(drawn.problem).radius >= (1 - 1e-6) * drawn.distance
+
+
+@pytest.mark.parametrize(("radius", "norm"), [(0.0, 2), (0.05, 2), (0.05, np.inf), (0.05, 1)])
+def test_the_judge_catches_a_gap_that_is_too_small(radius, norm):
+    from independent import judge
+
+    problem, delta = planted(n=40, radius=radius, norm=norm)
+    solution = pre.solve(problem)
+    assert judge(problem, solution, digits=True).certified
+    for share in (1e-3, 1e-5):  # an answer that is a little off, with the proof of the right one
+        off = delta * (1 + share)
+        lie = dataclasses.replace(solution.certificate, primal_value=problem.value(off))
+        found = judge(problem, dataclasses.replace(solution, delta=off, certificate=lie))
+        assert found.false
+        true_gap = problem.value(off) - problem.value(delta)
+        assert found.excess == pytest.approx(true_gap - solution.gap, rel=1e-3, abs=1e-14)
+
+
+def test_the_judge_catches_weights_that_miss_the_target():
+    from independent import judge
+
+    problem = pre.RatioProblem([1.0, 0.5], [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    solution = pre.solve(problem, check=False)
+    assert solution.status is pre.Status.BOUNDARY
+    assert judge(problem, solution).certified
+    assert judge(problem, dataclasses.replace(solution, weights=np.full(4, 0.25))).false
+
+
+def test_a_separating_direction_is_checked_without_round_off():
+    from independent import separates
+
+    problem = pre.RatioProblem([1.0 + 2**-50, 0.0], [[1.0, 0.0], [0.0, 1.0]])
+    assert separates(problem, np.array([1.0, 0.0]))
+    assert not separates(problem, np.array([1.0, 1.0 + 2**-40]))
+    assert separates(problem.with_radius(2**-51), np.array([1.0, 0.0]))
+    assert not separates(problem.with_radius(2**-50), np.array([1.0, 0.0]))
+
+
+def test_extended_precision_and_fifty_digits_agree():
+    from fifty_digits import value_of
+    from independent import value
+
+    for norm in (2, np.inf, 1):
+        problem, delta = planted(n=30, radius=0.1, norm=norm)
+        assert float(value_of(problem, delta) - float(value(problem, delta))) == pytest.approx(0.0, abs=1e-15)
+        assert float(value(problem, delta)) == pytest.approx(problem.value(delta), abs=1e-14)
+
+
+def test_the_campaign_has_a_command_that_runs():
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        ROOT / "benchmarks" / "campaign.py",
+        "--feasible",
+        "44",
+        "--infeasible",
+        "4",
+    ]
+    result = subprocess.run([*command, "--workers", "1"], capture_output=True, text=True, check=True)
+    assert "| **all feasible** | **44** | **44** | **0** |" in result.stdout
+    assert "| **all infeasible** | **4** | **4** | **0** |" in result.stdout
