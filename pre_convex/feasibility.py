@@ -171,6 +171,8 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     scaled = _distance(rows, b, get_norm(2), 1.0, index, rtol, space.basis) if space.basis.size else hull
     passes = hull.passes + scaled.passes + 1
     candidates = [hull.direction, scaled.direction, space.null @ off]
+    if hint is not None and np.all(np.isfinite(hint)):
+        candidates.append(hint)
     directions = np.column_stack([_unit(norm, v) for v in candidates])
     values = directions.T @ b - support(rows, directions, 1)[0]
     best = int(np.argmax(values))

@@ -20,7 +20,7 @@ def _benchmarks(monkeypatch):
 
 
 #: near corners and faces with heavy base weights; norm 1 with a small radius; columns of very different size
-ONCE_UNPROVEN = [13, 57, 64, 161, 345, 497, 629, 834, 1091, 1228, 1971, 2262, 2638, 3562, 3826]
+ONCE_UNPROVEN = [13, 57, 64, 161, 345, 497, 629, 834, 1091, 1228, 1577, 1971, 2262, 2638, 3562, 3599, 3826]
 
 
 @pytest.mark.parametrize("number", ONCE_UNPROVEN)
@@ -32,6 +32,21 @@ def test_feasible_problems_that_were_once_not_proven(number):
     found = judge(problem, pre.solve(problem, check=False))
     assert found.certified
     assert not found.false
+
+
+#: columns of very different size, where the distance to the hull has fewer digits than the direction of a runaway δ
+ONCE_UNNAMED = [43, 199, 525, 563]
+
+
+@pytest.mark.parametrize("number", ONCE_UNNAMED)
+def test_infeasible_problems_that_were_once_not_named(number):
+    from independent import separates
+    from random_problems import infeasible
+
+    problem = infeasible(number).problem
+    solution = pre.solve(problem, check=False)
+    assert solution.status is pre.Status.INFEASIBLE
+    assert separates(problem, solution.hull.direction)
 
 
 def test_the_makers_keep_their_word():

@@ -21,8 +21,8 @@ __all__ = ["cooled"]
 
 #: passes at most, numbers that all of them may read, and passes of one stage
 PASSES, NUMBERS, STAGE = 3_000, 1e9, 30
-#: squared decrement at which a stage is done, as a share of the weight outside the heaviest row; and the last one
-AIM, LAST = 1e-4, 1e-12
+#: change of any logarithm of a weight by the step with which a stage is done, and the last one
+AIM, LAST = 0.1, 1e-8
 
 
 def cooled(problem: RatioProblem, penalty: StepPenalty) -> Array | None:
@@ -65,9 +65,9 @@ def _solved(G: Array, base: Array, penalty: StepPenalty, z: Array, aim: float, l
             return None, used
         rise = penalty.value(z + d) - penalty.value(z)
         fall = -float(mean @ d) - rise
-        decrement = max(float(np.square(root @ d).sum()), 0.0)
-        if decrement <= aim * max(1.0 - float(w.max()), 1e-300):
+        if np.abs((G - mean) @ d).max() <= aim:  # of every row: one without weight yet may be the next that is needed
             return z + d, used
+        decrement = float(np.square(root @ d).sum())
         t = 1.0 / (1.0 + np.sqrt(decrement)) if decrement > 0.1 else 1.0
         for _ in range(20):  # slopes have more digits than values
             ahead, moment = _weights(G, base, z + t * d)

@@ -16,6 +16,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..entropy import Array, exp_of, log_of
 from ..errors import DataError, SolveError
+from ..feasibility import minimal_radius
 from ..lift import Lift, LiftByPasses
 from ..linear import solve_psd
 from ..passes import tilt
@@ -126,6 +127,8 @@ class Faceted(_FromZero):
             sparse = self.norm.order == np.inf
             x = by_signs(delta, q, H, self.radius) if sparse else by_ties(q, H, self.radius)
         if x is None:
+            if not self.program and minimal_radius(self.problem, hint=delta).lower > self.radius:
+                raise SolveError("Newton step: the target is too far from the hull, and delta runs away")
             guess, *_ = _step_program(self, self.problem).solve(q, H)
             x = self._search(guess, q, H)
             x = guess if x is None else x
