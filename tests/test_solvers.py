@@ -103,11 +103,15 @@ def test_what_a_solution_says(name):
         solution.delta[0] = 0.0
 
 
-def test_polish_can_be_left_out_and_then_the_raw_answer_is_judged():
+def test_polish_can_be_left_out_and_then_the_raw_answer_is_judged(monkeypatch):
+    from pre_convex.solvers import CONE_SOLVERS, ConeSolver
+
+    # how near a tolerance ends differs between versions of SCS; a few iterations end far away in all of them
+    monkeypatch.setitem(CONE_SOLVERS, "SCS", ConeSolver("SCS", lambda tol: {"max_iters": 25}, counts=True))
     problem, _ = planted(n=150, spread=3.0)
     rough = pre.solve(problem, "dual", "SCS", polish=False, check=False, tol=1e-3)
     assert rough.raw is rough.certificate
-    assert rough.certificate.gap > 1e-14
+    assert rough.certificate.gap > 1e-3
     polished = pre.solve(problem, "dual", "SCS", tol=1e-3)
     assert polished.gap < rough.gap
     assert polished.raw.gap == pytest.approx(rough.gap, rel=1e-6)

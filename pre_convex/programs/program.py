@@ -34,10 +34,11 @@ class Program:
     recover: Callable[[], tuple[Array, Array] | None]
 
     def __str__(self) -> str:
-        """The program as cvxpy prints it, less the arguments that an equation does not have."""
+        """The program as cvxpy prints it, less what an equation does not have; the same for all its versions."""
         text = str(self.cvxpy).replace(", None, False)", ")").replace("Sum(", "sum(").replace("norm_inf(", "norminf(")
-        text = re.sub(r"\bPnormApprox\((.*?), 2\)", r"norm2(\1)", text)
-        return re.sub(r"\+ -\((.*?)\)", r"- \1", text)
+        text = re.sub(r"\bPnorm(?:Approx)?\((.*?), 2\)", r"norm2(\1)", text)
+        text = re.sub(r"\+ -\((.*?)\)", r"- \1", text)
+        return text.replace("+ -", "- ").replace("R @ norm", "R * norm")
 
 
 def alive(problem: RatioProblem) -> Index:
