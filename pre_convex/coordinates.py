@@ -73,6 +73,8 @@ def column_space(features: Array, origin: Array | None = None) -> ColumnSpace:
     # a direction is null when the rows differ along it by no more than round-off of their entries
     size = (reach[moving] / spread[moving]).max(initial=0.0)
     alive = singular > (1e-14 + 2e-15 * float(size)) * singular.max(initial=1e-300)
+    # round-off in a null direction would be large in the units of a column that has no share in it
+    rotation[~alive] = np.where(np.abs(rotation[~alive]) > 1e-14, rotation[~alive], 0.0)
     turned = np.zeros((k, moving.size))
     turned[moving] = rotation.T / spread[moving, None]
     basis = turned[:, alive] / singular[alive] * np.sqrt(n)

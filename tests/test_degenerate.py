@@ -2,12 +2,26 @@
 
 import numpy as np
 import pytest
-from zoo import planted
+from zoo import OPTIMAL, of_kind, planted
 
 import pre_convex as pre
 
 CASES = [(0.0, 2), (0.05, 2), (0.05, np.inf), (0.05, 1)]
 SOLVERS = ["newton", "CLARABEL"]
+
+
+@pytest.mark.parametrize("animal", [a for a in of_kind(OPTIMAL) if a.small and a.problem.radius == 0.0], ids=str)
+def test_a_column_that_says_nothing_new_changes_no_animal(animal):
+    """A constant column and one that is twice another leave value and weights as they were."""
+    plain = animal.problem
+    F = np.column_stack([plain.features_q, np.full(plain.n_q, 3.0), 2.0 * plain.features_q[:, 0]])
+    target = np.append(plain.target, [3.0, 2.0 * plain.target[0]])
+    solution = pre.solve(pre.RatioProblem(target, F, plain.log_base))
+    free = pre.solve(plain).free_directions
+    assert solution.free_directions == free + 2
+    assert solution.primal_value == pytest.approx(animal.value, abs=1e-8 * (1.0 + abs(animal.value)))
+    known = animal.answer.mu if animal.delta is None else np.exp(plain.log_mu(animal.delta))
+    np.testing.assert_allclose(solution.mu, known, atol=1e-4 * np.sqrt(1.0 + abs(animal.value)))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
