@@ -3,11 +3,27 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from zoo import planted
+from zoo import OPTIMAL, of_kind, planted
 
 import pre_convex as pre
 
 SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize("animal", [a for a in of_kind(OPTIMAL) if a.small], ids=str)
+def test_the_known_answer_is_proven_and_no_other(animal):
+    """The gap at a known δ is its round-off; a δ off by one unit of the weights' own scale is not proven."""
+    problem, delta = animal.problem, animal.delta
+    delta = pre.solve(problem).delta if delta is None else delta  # one of many
+    proof = pre.certify(problem, delta)
+    assert proof.gap <= 1e-12 * (1.0 + abs(animal.value)) + 10.0 * proof.noise
+    assert proof.primal_value == pytest.approx(animal.value, abs=1e-12 + proof.noise)
+    if problem.n_q > 1:
+        v = np.random.default_rng(0).normal(size=problem.k)
+        off = v / np.sqrt(v @ problem.hessian(delta) @ v)
+        wrong = pre.certify(problem, delta + off)
+        assert not wrong.proves(1e-3)
+        assert wrong.primal_value - animal.value <= wrong.gap + 1e-12 + wrong.noise
 
 
 @pytest.mark.parametrize("width", [1e-9, 1e-11, 1e-13])

@@ -1,11 +1,73 @@
 import numpy as np
 import pytest
-from zoo import planted
+from engines import OWN, cone, in_turn
+from zoo import BOUNDARY, INFEASIBLE, OPTIMAL, ZOO, of_kind, planted
 
 import pre_convex as pre
 
 CONE = pre.installed_solvers()[1:]
 NORMS = [2, np.inf, 1]
+
+
+def assert_known(solution, animal):
+    """The answer is the known one, as closely as its own gap says."""
+    assert solution.status is animal.kind
+    known, scale = animal.answer, 1.0 + abs(animal.value)
+    if animal.kind is INFEASIBLE:
+        assert solution.hull.radius == pytest.approx(known.minimal_radius, rel=1e-9)
+        return
+    assert solution.gap <= 1e-8 * scale
+    assert animal.value - 1e-12 * scale <= solution.primal_value + solution.certificate.noise
+    assert solution.primal_value <= animal.value + solution.gap + 1e-12 * scale
+    if known.delta is not None:
+        off = solution.delta - known.delta
+        H = animal.problem.hessian(known.delta)
+        # a step off the minimum costs half its square in the curvature there
+        assert 0.5 * off @ H @ off <= 1.01 * solution.gap + 1e-15 * scale
+    if known.mu is not None:
+        # by Pinsker's inequality
+        assert np.abs(solution.mu - known.mu).sum() <= np.sqrt(2.0 * (solution.gap + 1e-15 * scale))
+
+
+@pytest.mark.parametrize("engine", OWN)
+@pytest.mark.parametrize("animal", ZOO.values(), ids=str)
+def test_own_engines_know_the_zoo(animal, engine):
+    assert_known(OWN[engine](animal.problem), animal)
+
+
+@pytest.mark.parametrize(("animal", "solver", "formulation"), in_turn(ZOO.values(), 3), ids=str)
+def test_cone_solvers_know_the_zoo(animal, solver, formulation):
+    solution = cone(solver, formulation)(animal.problem)
+    assert_known(solution, animal)
+    if solution.raw is not None:  # none of an answer that a solver did not give
+        assert solution.raw.gap >= -1e-12 * (1.0 + abs(animal.value))
+
+
+def test_many_of_the_zoo_at_once():
+    """Problems of the same rows and different targets, solved in one batch, are what they are alone."""
+    square = [animal for animal in of_kind(BOUNDARY, INFEASIBLE) if animal.problem.features_q.shape == (4, 2)]
+    rows = square[0].problem.features_q
+    same = [animal for animal in square if np.array_equal(animal.problem.features_q, rows) and animal.problem.norm == 2]
+    assert len(same) >= 8
+    bases = np.array([animal.problem.log_base for animal in same])
+    radii = np.array([animal.problem.radius for animal in same])
+    found = pre.solve_many(rows, [animal.problem.target for animal in same], bases, radius=radii)
+    for animal, solution in zip(same, found, strict=True):
+        assert_known(solution, animal)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_path_of_radii_meets_every_answer_on_its_way(norm):
+    """Radii as the zoo has them, on the targets of each: the path finds the same as a solve from nothing."""
+    animals = [
+        a for a in of_kind(OPTIMAL) if a.name.startswith(("norm", "zero is optimal, norm")) and a.problem.norm == norm
+    ]
+    assert len(animals) == 3
+    for animal in animals:
+        R = animal.problem.radius
+        *_, there, back = pre.radius_path(animal.problem, [10.0 * R, 3.0 * R, R, 2.0 * R, R])
+        assert_known(back, animal)
+        assert there.status.ok
 
 
 def test_the_solvers_this_project_stands_on_are_installed():

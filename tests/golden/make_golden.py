@@ -3,8 +3,8 @@
     PYTHONPATH=tests python tests/golden/make_golden.py
 
 writes ``values.json`` beside this file. Data are decimals that float64 reads back as they were; answers have 50 digits.
-Newton's method with halved steps solves the optimality conditions on a face of the penalty; for the norms inf and 1 all
-faces are tried, and one of them must satisfy the conditions of the whole. ``tests/test_golden.py`` proves the file anew.
+Newton's method with halved steps solves the optimality conditions on a face of the penalty; for the norms inf and 1
+all faces are tried, and one of them must satisfy the conditions of the whole. ``test_golden.py`` proves the file anew.
 """
 
 from __future__ import annotations
