@@ -46,7 +46,12 @@ class ColumnSpace:
         """Orthonormal directions in which δ changes neither the loss nor the ratio on any row, shape (k, f)."""
         off = self.off_plane(b)
         null = self.null if not np.any(off) else self.null @ np.linalg.svd(off[None, :])[2][1:].T
-        return np.asarray(np.linalg.qr(null)[0])
+        Q, R = np.linalg.qr(null)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # the same Q, but as accurate component by component as the null directions are: what is small in Q meets
+            # features that are large
+            exact = np.linalg.solve(R.T, null.T).T if np.all(R.diagonal()) else Q
+        return exact if np.all(np.abs(exact.T @ exact - np.eye(len(R))) < 1e-8) else np.asarray(Q)
 
 
 def column_space(features: Array, origin: Array | None = None) -> ColumnSpace:

@@ -188,6 +188,7 @@ class FunctionSource:
     lengths: tuple[int, ...]
     width: int
     columns: tuple[str, ...] | None = None
+    log_weights: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -204,7 +205,7 @@ class FunctionSource:
         for i, (end, length) in enumerate(zip(ends.tolist(), self.lengths, strict=True)):
             first = end - length
             if first < stop and end > start:
-                block = as_matrix(called(self.functions[i], f"block {i}"), f"block {i}")
+                block = _made(called(self.functions[i], f"block {i}"), f"block {i}", self.log_weights)
                 if block.shape != (length, self.width):
                     raise DataError(f"block {i}: had shape {(length, self.width)} before and has {block.shape} now")
                 parts.append(block[max(start - first, 0) : stop - first])
@@ -274,19 +275,29 @@ class OneColumn:
         return self.source.read(start, stop)[:, None]
 
 
+def _made(block: Any, name: str, log_weights: bool) -> Array:
+    """What a function returned, as a matrix; −inf among logarithms of weights is a row without weight."""
+    if not log_weights:
+        return as_matrix(block, name)
+    none = np.equal(block, -np.inf)
+    checked = as_matrix(np.where(none, 0.0, block), name)
+    return np.where(none.reshape(checked.shape), -np.inf, checked)
+
+
 def _functions(x: Sequence[Callable[[], Any]], name: str) -> FunctionSource:
     """Blocks made by functions; those that make no rows are left out."""
-    kept = []
+    kept, log_weights = [], name.startswith("log_lik")
     for i, block in enumerate(x):
         made = called(block, f"{name}: block {i}")
         if np.ndim(made) and np.shape(made)[0] == 0:
             continue
-        kept.append((block, as_matrix(made, f"{name}: block {i}").shape))
+        kept.append((block, _made(made, f"{name}: block {i}", log_weights).shape))
     if not kept:
         raise DataError(f"{name}: its functions make no rows")
     if len({width for _, (_, width) in kept}) > 1:
         raise DataError(f"{name}: its blocks differ in their number of columns")
-    return FunctionSource(tuple(b for b, _ in kept), tuple(rows for _, (rows, _) in kept), kept[0][1][1])
+    lengths = tuple(rows for _, (rows, _) in kept)
+    return FunctionSource(tuple(b for b, _ in kept), lengths, kept[0][1][1], log_weights=log_weights)
 
 
 def open_source(x: Any, name: str) -> Source:

@@ -265,7 +265,12 @@ def test_the_variance_of_log_ratio_is_the_sum_of_squared_influences():
     np.testing.assert_allclose(found.estimate, points @ fit.delta - problem.tilt(fit.delta).log_z)
     np.testing.assert_allclose(found.upper - found.estimate, norm.ppf(0.95) * found.std_error)
     np.testing.assert_allclose(found.estimate - found.lower, norm.ppf(0.95) * found.std_error)
-    assert (found.level, fit.divergence(0.8).level, fit.conf_int(0.7).level, fit.conf_int().level) == (0.9, 0.8, 0.7, 0.95)
+    assert (found.level, fit.divergence(0.8).level, fit.conf_int(0.7).level, fit.conf_int().level) == (
+        0.9,
+        0.8,
+        0.7,
+        0.95,
+    )
     np.testing.assert_array_equal(fit.conf_int().estimate, fit.delta)
 
 

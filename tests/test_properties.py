@@ -1,21 +1,33 @@
-"""Metamorphic properties of problem, certificate and Newton engine."""
+"""Metamorphic properties of problem, certificate and engines, over planted problems and over whole random ones.
+
+Values of two answers are compared by their certificates: each proves an interval that holds the optimum, and two
+intervals that hold the same number meet. No tolerance is chosen beside the round-off of the relation itself.
+"""
 
 import itertools
+import tempfile
+from pathlib import Path
 
+import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume
 from hypothesis import strategies as st
+from strategies import beyond, feasible, prop
 from zoo import planted
 
 import pre_convex as pre
+from pre_convex.solvers.newton import newton
+from pre_convex.solvers.steps import make_penalty
+
+EPS = float(np.finfo(float).eps)
 
 seeds = st.integers(0, 10_000)
 norms = st.sampled_from([2, np.inf, 1])
 radii = st.sampled_from([0.0, 0.01, 0.1, 0.3])
 
 
-@given(seeds, norms, radii, st.floats(0.0, 4.0))
+@prop(seeds, norms, radii, st.floats(0.0, 4.0))
 def test_the_gap_is_never_negative(seed, norm, radius, size):
     problem, delta = planted(n=60, k=3, seed=seed, radius=radius, norm=norm)
     rng = np.random.default_rng(seed)
@@ -29,7 +41,7 @@ def test_the_gap_is_never_negative(seed, norm, radius, size):
         assert certificate.primal_value >= optimum - 1e-13
 
 
-@given(seeds, norms, radii)
+@prop(seeds, norms, radii)
 def test_the_gap_is_zero_at_the_optimum_and_slackness_holds(seed, norm, radius):
     problem, delta = planted(n=80, k=3, seed=seed, radius=radius, norm=norm)
     certificate = pre.certify(problem, delta)
@@ -38,7 +50,7 @@ def test_the_gap_is_zero_at_the_optimum_and_slackness_holds(seed, norm, radius):
     assert certificate.moment_residual <= 1e-12
 
 
-@given(seeds, norms, radii)
+@prop(seeds, norms, radii)
 def test_a_shift_of_the_features_changes_nothing(seed, norm, radius):
     problem, delta = planted(n=60, k=3, seed=seed, radius=radius, norm=norm)
     c = np.random.default_rng(seed).normal(size=3) * 10.0 ** np.random.default_rng(seed).integers(0, 5)
@@ -46,7 +58,7 @@ def test_a_shift_of_the_features_changes_nothing(seed, norm, radius):
     np.testing.assert_allclose(pre.solve(moved).delta, delta, atol=1e-6)
 
 
-@given(seeds)
+@prop(seeds)
 def test_linear_maps_of_the_features_map_delta_back(seed):
     problem, delta = planted(n=60, k=3, seed=seed)
     A = np.random.default_rng(seed).normal(size=(3, 3)) + 3 * np.eye(3)
@@ -54,7 +66,7 @@ def test_linear_maps_of_the_features_map_delta_back(seed):
     np.testing.assert_allclose(A.T @ pre.solve(mapped).delta, delta, atol=1e-7)
 
 
-@given(seeds, norms, radii)
+@prop(seeds, norms, radii)
 def test_row_order_does_not_matter(seed, norm, radius):
     problem, delta = planted(n=60, k=3, seed=seed, radius=radius, norm=norm)
     order = np.random.default_rng(seed).permutation(problem.n_q)
@@ -66,7 +78,7 @@ def test_row_order_does_not_matter(seed, norm, radius):
     np.testing.assert_allclose(solution.mu, np.exp(problem.log_mu(delta))[order], atol=1e-9)
 
 
-@given(seeds, norms, radii)
+@prop(seeds, norms, radii)
 def test_a_row_twice_is_a_row_of_double_weight(seed, norm, radius):
     problem, _ = planted(n=50, k=2, seed=seed, radius=radius, norm=norm)
     twice = np.flatnonzero(np.random.default_rng(seed).random(50) < 0.3)
@@ -80,7 +92,7 @@ def test_a_row_twice_is_a_row_of_double_weight(seed, norm, radius):
     np.testing.assert_allclose(pre.solve(repeated).delta, pre.solve(weighted).delta, atol=1e-8)
 
 
-@given(seeds, norms)
+@prop(seeds, norms)
 def test_the_divergence_is_non_negative_and_falls_with_the_radius(seed, norm):
     problem, _ = planted(n=60, k=3, seed=seed, norm=norm)
     divergences = [-s.primal_value for s in pre.radius_path(problem.with_radius(0.0, norm), [0, 0.01, 0.1, 0.5, 3])]
@@ -88,7 +100,7 @@ def test_the_divergence_is_non_negative_and_falls_with_the_radius(seed, norm):
     assert all(b <= a + 1e-12 for a, b in itertools.pairwise(divergences))
 
 
-@given(seeds, norms, st.floats(0.0, 1.0))
+@prop(seeds, norms, st.floats(0.0, 1.0))
 def test_beyond_the_base_residual_delta_is_exactly_zero(seed, norm, more):
     problem, _ = planted(n=60, k=3, seed=seed, norm=norm)
     at_zero = problem.ball(problem.gradient(np.zeros(3)))
@@ -97,7 +109,7 @@ def test_beyond_the_base_residual_delta_is_exactly_zero(seed, norm, more):
     assert solution.gap <= 1e-15
 
 
-@given(seeds)
+@prop(seeds)
 def test_kl_of_the_weights_is_minus_the_value(seed):
     problem, delta = planted(n=60, k=3, seed=seed)
     solution = pre.solve(problem)
@@ -108,7 +120,7 @@ def test_kl_of_the_weights_is_minus_the_value(seed):
     np.testing.assert_allclose(solution.delta, delta, atol=1e-7)
 
 
-@given(seeds, st.sampled_from([0.1, 0.5]), norms)
+@prop(seeds, st.sampled_from([0.1, 0.5]), norms)
 def test_the_hull_distance_has_a_matching_bound(seed, beyond, norm):
     rng = np.random.default_rng(seed)
     F = rng.normal(size=(80, 3))
@@ -122,3 +134,338 @@ def test_the_hull_distance_has_a_matching_bound(seed, beyond, norm):
     assert hull.direction @ b - (F @ hull.direction).max() == pytest.approx(hull.radius, rel=1e-6)
     assert problem.ball.dual(hull.direction) == pytest.approx(1.0)
     assert pre.solve(problem.with_radius(hull.radius * 1.01, norm)).status.ok
+
+
+# whole random problems ------------------------------------------------------------------------------------------------
+
+
+def proven(problem, solution=None):
+    """The answer, which must be proven: optimal, or on the boundary with weights whose value δ comes close to."""
+    solution = pre.solve(problem, check=False) if solution is None else solution
+    assert solution.status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY), solution
+    if solution.status is pre.Status.OPTIMAL or problem.radius == 0.0:
+        assert abs(solution.gap) <= 1e-8 * (1.0 + abs(solution.primal_value)), solution
+    return solution
+
+
+def agree(first, second, slack=0.0):
+    """Whether the proven intervals of two answers to the same question meet."""
+    slack = slack + 1e-12 * (1.0 + abs(first.primal_value))
+    if pre.Status.BOUNDARY in (first.status, second.status):  # the target is on the boundary to round-off only
+        slack = slack + 1e-6 * (1.0 + abs(first.dual_value))
+    assert first.dual_value <= second.primal_value + slack
+    assert second.dual_value <= first.primal_value + slack
+
+
+def rounding(problem, *deltas):
+    """What the last digits of features and target are worth in the value, at these δ."""
+    size = np.abs(problem.features_q).max(axis=0) + np.abs(problem.target)
+    return 8 * EPS * sum(float(size @ np.abs(delta)) for delta in deltas)
+
+
+@prop(feasible(), share=2)
+def test_a_feasible_problem_is_proven_and_the_proof_is_true(made):
+    import independent
+
+    solution = proven(made.problem)
+    found = independent.judge(made.problem, solution)
+    assert not found.false, found
+
+
+@prop(beyond((0.0, 1e-3, 0.5, 0.99)), share=2)
+def test_an_infeasible_problem_is_named_and_the_direction_separates_in_fractions(made):
+    import independent
+
+    assume(made.distance > 1e-10 * float(np.abs(made.problem.features_q).max() + np.abs(made.problem.target).max()))
+    solution = pre.solve(made.problem, check=False)
+    assert solution.status is pre.Status.INFEASIBLE
+    assert independent.separates(made.problem, solution.hull.direction)
+    v, hull = solution.hull.direction, solution.hull
+    noise = 1e-14 * float(np.abs(v) @ (np.abs(made.problem.features_q).max(axis=0) + np.abs(made.problem.target)))
+    assert hull.radius >= made.distance * (1 - 1e-9) - noise
+    assert hull.lower <= hull.radius + noise
+    with pytest.raises(pre.InfeasibleError):
+        pre.solve(made.problem)
+
+
+@prop(beyond((1.01, 2.0)), share=1)
+def test_a_radius_above_the_distance_has_a_solution(made):
+    assume(made.distance > 1e-10 * float(np.abs(made.problem.features_q).max() + np.abs(made.problem.target).max()))
+    assert proven(made.problem).status is pre.Status.OPTIMAL
+
+
+@prop(beyond((1.0,), vicious=False), share=0.5)
+def test_a_radius_equal_to_the_distance_is_never_a_failure(made):
+    solution = pre.solve(made.problem, check=False)
+    assert solution.status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY, pre.Status.INFEASIBLE)
+
+
+@prop(feasible(), st.floats(-3, 3), share=1)
+def test_no_certificate_at_any_point_is_false(made, size):
+    import independent
+
+    problem = made.problem
+    rng = np.random.default_rng(made.seed)
+    spread = np.where(np.ptp(problem.features_q, axis=0) > 0.0, np.ptp(problem.features_q, axis=0), 1.0)
+    point = 10.0**size * rng.normal(size=problem.k) / spread
+    answer = pre.solve(problem, check=False).delta
+    lowest = min(float(independent.value(problem, d)) for d in (answer, 0.0 * answer, point))
+    for mu in (None, rng.dirichlet(np.ones(problem.n_q)), np.full(problem.n_q, 1.0 / problem.n_q)):
+        certificate = pre.certify(problem, point, mu)
+        slack = rounding(problem, point, answer) + 1e-12 * (1.0 + abs(lowest))
+        assert certificate.dual_value <= lowest + slack
+        assert abs(certificate.primal_value - float(independent.value(problem, point))) <= slack
+        assert certificate.gap >= 0.0
+
+
+@prop(feasible(), share=1)
+def test_one_of_many_is_as_good_as_alone(made):
+    problem = made.problem
+    rng = np.random.default_rng(made.seed)
+    alone = proven(problem)
+    others = problem.features_q[rng.integers(0, problem.n_q, 2)]
+    together = pre.solve_many(problem, np.vstack([problem.target, others]))
+    agree(alone, proven(problem, together[0]), rounding(problem, alone.delta, together[0].delta))
+
+
+@prop(feasible(), share=0.5)
+def test_blocks_are_as_good_as_an_array(made):
+    problem = made.problem
+    cut = 1 + made.seed % problem.n_q
+    F, a = problem.features_q, problem.log_base
+    parts = [i for i in (slice(0, cut), slice(cut, None)) if len(F[i]) and np.any(a[i] > -np.inf)]
+    assume(sum(len(F[i]) for i in parts) == len(F))
+    blocks = pre.RatioProblem.from_blocks(
+        None, [lambda i=i: F[i] for i in parts], None, [lambda i=i: a[i] for i in parts],
+        target=problem.target, radius=problem.radius, norm=problem.norm,
+    )  # fmt: skip
+    solution = pre.solve(blocks, check=False)
+    assume(solution.status is not pre.Status.INACCURATE)  # what needs the rows at hand is not tried over blocks
+    assert solution.status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY)
+    if solution.status is pre.Status.OPTIMAL:
+        alone = proven(problem)
+        agree(alone, solution, rounding(problem, alone.delta, solution.delta))
+
+
+@prop(feasible(vicious=False, most_rows=40, most_columns=4), st.sampled_from(["primal", "dual"]), share=0.25)
+def test_a_cone_solver_agrees(made, formulation):
+    alone = proven(made.problem)
+    for polish in (False, True):
+        solution = pre.solve(made.problem, formulation, "CLARABEL", polish=polish, check=False)
+        if solution.status is pre.Status.OPTIMAL:
+            agree(alone, solution, rounding(made.problem, alone.delta, solution.delta))
+        else:
+            assert not polish or solution.status is pre.Status.BOUNDARY
+
+
+@prop(feasible(radii=("zero",)), st.sampled_from([0.5, 0.99, 1.01, 2.0]), share=0.5)
+def test_along_the_radius_the_divergence_falls_and_neighbours_are_good_starts(made, factor):
+    problem = made.problem
+    residual = problem.ball(problem.gradient(np.zeros(problem.k)))
+    radii = [factor * residual, 0.3 * residual, 0.01 * residual, 1e-6 * residual]
+    path = pre.radius_path(problem, radii)
+    for radius, solution in zip(radii, path, strict=True):
+        step = problem.with_radius(radius)
+        alone = proven(step)
+        agree(alone, proven(step, solution), rounding(problem, alone.delta, solution.delta))
+    for wide, narrow in itertools.pairwise(path):
+        assert narrow.dual_value <= wide.primal_value + 1e-12 * (1.0 + abs(wide.primal_value))
+
+
+@prop(feasible(), st.floats(-2, 1), share=0.5)
+def test_any_start_leads_to_the_same_answer(made, size):
+    problem = made.problem
+    spread = np.where(np.ptp(problem.features_q, axis=0) > 0.0, np.ptp(problem.features_q, axis=0), 1.0)
+    start = 10.0**size * np.random.default_rng(made.seed).normal(size=problem.k) / spread
+    found = newton(problem, make_penalty(problem), tol=1e-8, start=start)
+    lowest = proven(problem)
+    slack = rounding(problem, found.delta, lowest.delta) + 1e-12 * (1.0 + abs(lowest.primal_value))
+    if lowest.status is pre.Status.OPTIMAL:
+        assert found.certificate.dual_value <= lowest.primal_value + slack
+        assert lowest.dual_value <= found.certificate.primal_value + slack
+
+
+# relations between problems -------------------------------------------------------------------------------------------
+
+
+def _rows_in_another_order(p, rng):
+    order = rng.permutation(p.n_q)
+    return pre.RatioProblem(p.target, p.features_q[order], p.log_base[order], radius=p.radius, norm=p.norm), None
+
+
+def _columns_in_another_order(p, rng):
+    order = rng.permutation(p.k)
+    moved = pre.RatioProblem(p.target[order], p.features_q[:, order], p.log_base, radius=p.radius, norm=p.norm)
+    return moved, lambda delta: delta[np.argsort(order)]
+
+
+def _a_row_split_in_two(p, rng):
+    """A row twice, each time with half of its weight."""
+    j = rng.integers(p.n_q)
+    a = np.append(p.log_base, p.log_base[j] - np.log(2.0))
+    a[j] -= np.log(2.0)
+    return pre.RatioProblem(p.target, np.vstack([p.features_q, p.features_q[j]]), a, radius=p.radius, norm=p.norm), None
+
+
+def _a_row_without_weight(p, rng):
+    F = np.vstack([p.features_q, p.features_q[0] + 1.0 + np.abs(p.features_q).max()])
+    return pre.RatioProblem(p.target, F, np.append(p.log_base, -np.inf), radius=p.radius, norm=p.norm), None
+
+
+def _a_constant_column(p, rng):
+    c = float(rng.integers(-5, 6))
+    moved = pre.RatioProblem(
+        np.append(p.target, c), np.column_stack([p.features_q, np.full(p.n_q, c)]), p.log_base, radius=p.radius,
+        norm=p.norm,
+    )  # fmt: skip
+    return moved, lambda delta: delta[:-1]
+
+
+def _other_units(p, rng):
+    """Everything times a power of two: δ is divided by it, and no digit changes."""
+    c = 2.0 ** rng.integers(-20, 21)
+    moved = pre.RatioProblem(c * p.target, c * p.features_q, p.log_base, radius=c * p.radius, norm=p.norm)
+    return moved, lambda delta: c * delta
+
+
+def _other_units_for_each_column(p, rng):
+    c = 2.0 ** rng.integers(-20, 21, p.k) if p.radius == 0.0 else np.ones(p.k)
+    moved = pre.RatioProblem(c * p.target, c * p.features_q, p.log_base, radius=p.radius, norm=p.norm)
+    return moved, lambda delta: c * delta
+
+
+def _likelihoods_up_to_a_constant(p, rng):
+    return pre.RatioProblem(p.target, p.features_q, p.log_base + 37.5, radius=p.radius, norm=p.norm), None
+
+
+def _a_shift(p, rng):
+    c = rng.normal(size=p.k) * np.abs(p.features_q).max(axis=0)
+    return pre.RatioProblem(p.target + c, p.features_q + c, p.log_base, radius=p.radius, norm=p.norm), None
+
+
+def _a_sign(p, rng):
+    c = rng.choice([-1.0, 1.0], p.k)
+    moved = pre.RatioProblem(c * p.target, c * p.features_q, p.log_base, radius=p.radius, norm=p.norm)
+    return moved, lambda delta: c * delta
+
+
+RELATIONS = (
+    _rows_in_another_order, _columns_in_another_order, _a_row_split_in_two, _a_row_without_weight, _a_constant_column,
+    _other_units, _other_units_for_each_column, _likelihoods_up_to_a_constant, _a_shift, _a_sign,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@prop(feasible(), share=0.3)
+def test_a_relation_keeps_the_value(relation, made):
+    p = made.problem
+    other, back = relation(p, np.random.default_rng(made.seed))
+    first, second = proven(p), proven(other)
+    delta = second.delta if back is None else back(second.delta)
+    slack = rounding(p, first.delta, delta) + rounding(other, second.delta)
+    agree(first, second, slack)
+    if first.status is second.status is pre.Status.OPTIMAL:  # and δ of the one is an answer to the other
+        assert abs(p.value(delta) - first.primal_value) <= first.gap + second.gap + slack + 1e-12 * (
+            1.0 + abs(first.primal_value)
+        )
+
+
+@prop(feasible(radii=("zero",), where=("inside",)), share=0.5)
+def test_an_invertible_map_of_the_features_keeps_the_value(made):
+    p = made.problem
+    rng = np.random.default_rng(made.seed)
+    A = np.eye(p.k) + np.triu(rng.integers(-2, 3, (p.k, p.k)), 1)
+    scale = 2.0 ** np.round(np.log2(np.maximum(np.ptp(p.features_q, axis=0), 1e-300)))
+    scale = np.where(np.ptp(p.features_q, axis=0) > 0.0, scale, 1.0)
+    alive = p.features_q[p.log_base > -np.inf] / scale
+    # where the rows lie in a plane, the map rounds some of them off it
+    assume(np.linalg.matrix_rank(alive - alive.mean(axis=0), tol=1e-6) == p.k)
+    mapped = pre.RatioProblem((p.target / scale) @ A.T, (p.features_q / scale) @ A.T, p.log_base)
+    first, second = proven(p), proven(mapped)
+    slack = rounding(p, first.delta) + 10 * p.k * rounding(mapped, second.delta)
+    agree(first, second, slack)
+
+
+# penalties and constraints of a user ----------------------------------------------------------------------------------
+
+TERMS = {
+    "lasso": ({"penalty": lambda d: 0.05 * cp.norm1(d)}, lambda d: 0.05 * np.abs(d).sum()),
+    "squares": ({"penalty": lambda d: 0.1 * cp.sum_squares(d)}, lambda d: 0.1 * (d @ d)),
+    "positive": ({"constraints": lambda d: [d >= 0]}, lambda d: 0.0 if np.all(d >= -1e-8) else np.inf),
+    "sums to one": ({"constraints": lambda d: [cp.sum(d) == 1]}, lambda d: 0.0),
+    "both": (
+        {"penalty": lambda d: 0.1 * cp.norm(d, 2), "constraints": lambda d: [cp.abs(d) <= 1]},
+        lambda d: 0.1 * np.linalg.norm(d),
+    ),
+}
+
+
+@pytest.mark.parametrize("terms", TERMS)
+@prop(feasible(vicious=False, most_rows=30, most_columns=3, radii=("zero", "moderate")), share=0.05)
+def test_terms_of_a_user_are_solved_alike_by_both_engines(terms, made):
+    given_terms, cost = TERMS[terms]
+    first = pre.solve(made.problem, check=False, **given_terms)
+    assume(first.status.ok)
+    second = pre.solve(made.problem, "primal", "CLARABEL", polish=False, check=False, **given_terms)
+    if second.status.ok:
+        agree(first, second, 1e-8 * (1.0 + abs(first.primal_value)))  # a constraint may be violated by so much
+    assert made.problem.value(first.delta) + cost(first.delta) == pytest.approx(first.primal_value, abs=1e-7)
+    # no point of the segment to δ = 0, or to a random one that satisfies the terms, is better
+    free = pre.solve(made.problem, check=False)
+    if "constraints" not in given_terms:
+        for t in (0.0, 0.5, 0.9):
+            point = (1 - t) * free.delta + t * first.delta
+            assert made.problem.value(point) + cost(point) >= first.dual_value - 1e-9
+
+
+# estimators and files -------------------------------------------------------------------------------------------------
+
+MAPS = (
+    "linear",
+    "polynomial",
+    pre.Polynomial(degree=3),
+    pre.Polynomial(interactions=True),
+    pre.Linear() + pre.LagProducts(),
+    pre.Kernel(landmarks=5),
+)
+
+
+@prop(
+    st.integers(0, 2**20),
+    st.integers(5, 80),
+    st.integers(2, 3),
+    st.sampled_from(MAPS),
+    st.sampled_from([2, np.inf, 1]),
+    st.sampled_from(["none", "gaussian", "array"]),
+    share=0.2,
+)
+def test_an_estimator_answers_as_its_problem_does_and_survives_a_file(seed, n, d, features, norm, likelihood):
+    rng = np.random.default_rng(seed)
+    norm = 2 if isinstance(features, pre.Kernel) else norm
+    x_p, x_q = 0.5 * rng.normal(size=(n, d)) + 0.2, rng.normal(size=(2 * n, d))
+    lik = {
+        "none": (None, None),
+        "gaussian": (pre.Gaussian(np.full(d, 0.3)), pre.Gaussian(np.zeros(d), precision=0.5)),
+        "array": (rng.normal(size=n), rng.normal(size=2 * n)),
+    }[likelihood]
+    estimator = pre.PosteriorRatio(features=features, norm=norm, radius=0.1)
+    try:
+        fit = estimator.fit(x_p, x_q, *lik)
+    except pre.InfeasibleError:
+        problem = pre.RatioProblem.from_samples(x_p, x_q, *lik, features=estimator.features_, radius=0.1, norm=norm)
+        assert pre.minimal_radius(problem).lower > 0.1
+        return
+    problem = pre.RatioProblem.from_samples(x_p, x_q, *lik, features=fit.features_, radius=0.1, norm=norm)
+    agree(fit.solution_, proven(problem), rounding(problem, fit.delta_))
+    assert fit.divergence_ == -fit.solution_.primal_value
+    np.testing.assert_allclose(np.exp(problem.log_base) @ fit.ratio(x_q), 1.0, rtol=1e-9)
+    if likelihood == "none":
+        kliep = pre.KLIEP(features=features, norm=norm, radius=0.1).fit(x_p, x_q)
+        np.testing.assert_array_equal(kliep.delta_, fit.delta_)
+    with tempfile.TemporaryDirectory() as folder:
+        again = pre.load(pre.save(fit, Path(folder) / "fit.npz"))
+    np.testing.assert_array_equal(again.delta_, fit.delta_)
+    np.testing.assert_array_equal(again.mu_, fit.mu_)
+    np.testing.assert_array_equal(again.log_ratio(x_q), fit.log_ratio(x_q))
+    assert again.solution_.certificate == fit.solution_.certificate
+    assert again.radius_ == fit.radius_

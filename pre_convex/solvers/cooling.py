@@ -23,6 +23,8 @@ __all__ = ["cooled"]
 PASSES, NUMBERS, STAGE = 3_000, 1e9, 30
 #: change of any logarithm of a weight by the step with which a stage is done, and the last one
 AIM, LAST = 0.1, 1e-8
+#: share of the gradient that a step may leave
+BLIND = 1e-3
 
 
 def cooled(problem: RatioProblem, penalty: StepPenalty) -> Array | None:
@@ -65,6 +67,10 @@ def _solved(G: Array, base: Array, penalty: StepPenalty, z: Array, aim: float, l
             return None, used
         rise = penalty.value(z + d) - penalty.value(z)
         fall = -float(mean @ d) - rise
+        if isinstance(penalty, NoPenalty):
+            left = mean + root.T @ (root @ d)  # a part of the gradient for which no row has the weight
+            if float(np.abs(left).max()) > BLIND * float(np.abs(mean).max()):
+                return None, used
         if np.abs((G - mean) @ d).max() <= aim:  # of every row: one without weight yet may be the next that is needed
             return z + d, used
         decrement = float(np.square(root @ d).sum())
@@ -93,6 +99,7 @@ def _step(root: Array, mean: Array, penalty: StepPenalty, z: Array) -> Array | N
     if isinstance(penalty, NoPenalty):
         return np.asarray(-least_squares(root, mean[:, None])[:, 0])
     try:
-        return penalty.step(z, mean, root.T @ root) - z
+        with np.errstate(over="ignore", invalid="ignore"):  # a step may be as long as numbers are
+            return penalty.step(z, mean, root.T @ root) - z
     except SolveError:
         return None
