@@ -21,6 +21,7 @@ __all__ = [
     "as_scalar",
     "as_vector",
     "called",
+    "check_type",
     "column_names",
     "frozen",
     "shown",
@@ -72,12 +73,18 @@ def as_numbers(x: Any, name: str) -> Array:
     kind = values.dtype.kind
     if kind == "O":
         values = _from_objects(values, name)
-    elif kind not in "fiub":
-        raise DataError(
-            f"{name}: holds {'complex numbers' if kind == 'c' else f'dtype {values.dtype}'}; pass real numbers"
-        )
+    else:
+        check_type(values.dtype, name)
     with np.errstate(over="ignore"):  # a wider type: inf is found and named later
         return np.asarray(values, dtype=float)
+
+
+def check_type(dtype: Any, name: str) -> None:
+    """Raise unless numbers of this type are real."""
+    if dtype.kind not in "fiub":
+        raise DataError(
+            f"{name}: holds {'complex numbers' if dtype.kind == 'c' else f'dtype {dtype}'}; pass real numbers"
+        )
 
 
 def _first_line(error: Exception) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .arrays import as_vector, column_names
-from .blocks import BlockRows, LocalPieces, Pieces, Recipe, surveyed, with_mean
+from .blocks import BlockRows, LocalPieces, Pieces, Recipe, log_lik_of, surveyed, with_mean
 from .checks import looked_at
 from .distributed import DaskPieces, FilesOnDask, as_dask_array, is_dask
 from .entropy import Array
@@ -55,7 +55,7 @@ def assemble(
     names, k = f.names(columns), rows.shape[1]
     target = as_vector(target, "target")
     if target.size != k:
-        raise DataError(f"target: has {target.size} entries for {k} features")
+        raise DataError(f"target: has {target.size} entries for {k} features; pass one for each")
     if len(names) != k:
         names = tuple(f"f{i}" for i in range(k))
     return rows, None if side_p is None else side_p.from_origin(rows.origin), target, names
@@ -93,7 +93,7 @@ def _side(
         if isinstance(stored, str):
             x, stored, columns = _column_apart(x, stored, columns, name)
         elif isinstance(stored, Path):
-            raise DataError(f"log_lik of {name}: a file beside a Dask collection; pass a Dask array")
+            raise DataError(f"{log_lik_of(name)}: a file beside a Dask collection; pass a Dask array")
         pieces: Any = DaskPieces(x, stored, name)
         shape = pieces.shape
     else:
@@ -108,15 +108,15 @@ def _side(
         if len(source.shape) != 2:
             raise DataError(f"{name}: has {len(source.shape)} dimensions; pass one row for each sample, shape (n, d)")
         if base is not None and len(base.shape) != 1 and base.shape[1:] != (1,):
-            raise DataError(f"log_lik of {name}: has shape {base.shape}; pass one number for each row")
+            raise DataError(f"{log_lik_of(name)}: has shape {base.shape}; pass one number for each row")
         if base is not None and base.shape[0] != source.shape[0]:
             raise DataError(
-                f"log_lik of {name}: has {base.shape[0]} entries where {source.shape[0]} are needed, one for each row"
+                f"{log_lik_of(name)}: has {base.shape[0]} entries where {source.shape[0]} are needed, one for each row"
             )
         pieces = FilesOnDask(source, base) if dask else LocalPieces(source, base)
         shape, columns = source.shape, source.columns
-    if shape[0] == 0:
-        raise DataError(f"{name}: has no rows")
+    if 0 in shape:
+        raise DataError(f"{name}: is empty, shape {tuple(shape)}; at least one row and one column are needed")
     columns = columns or _made_up(int(shape[1]))
     return pieces, Recipe(f, columns, name, log_lik is None, likelihood), int(shape[0])
 
@@ -131,8 +131,8 @@ def _base(source: Source, stored: Any, name: str) -> Source:
             if source.columns
             else "a column: the samples have no names"
         )
-        raise DataError(f"log_lik of {name}: {stored!r} is no file, and not {among}")
-    return open_source(stored, f"log_lik of {name}")
+        raise DataError(f"{log_lik_of(name)}: {stored!r} is no file, and not {among}")
+    return open_source(stored, log_lik_of(name))
 
 
 def _reordered(source: Source, order: tuple[str, ...]) -> Source:
@@ -147,7 +147,7 @@ def _reordered(source: Source, order: tuple[str, ...]) -> Source:
 def _column_apart(x: Any, column: str, columns: tuple[str, ...] | None, name: str) -> tuple[Any, Any, Any]:
     """A dataframe without a column, that column, and the names that are left."""
     if columns is None or column not in columns:
-        raise DataError(f"log_lik of {name}: {column!r} is not a column of it")
+        raise DataError(f"{log_lik_of(name)}: {column!r} is not a column of it")
     rest = [c for c in columns if c != column]
     both = as_dask_array(x[[*rest, column]], name)
     return both[:, :-1], both[:, -1], tuple(rest)

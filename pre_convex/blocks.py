@@ -24,7 +24,7 @@ from .passes import Rows, Subset, mixed_chance, tilt
 from .sources import Source
 from .threads import in_threads
 
-__all__ = ["BlockRows", "LocalPieces", "Pieces", "Recipe", "read_and", "surveyed", "with_mean"]
+__all__ = ["BlockRows", "LocalPieces", "Pieces", "Recipe", "log_lik_of", "read_and", "surveyed", "with_mean"]
 
 Out = TypeVar("Out")
 #: what a piece holds, and its first row: samples and, if they are stored, logarithms of weights
@@ -69,6 +69,11 @@ class LocalPieces:
         return reduce(merge, in_threads(visit, where))
 
 
+def log_lik_of(name: str) -> str:
+    """What the log-likelihood of ``x_p`` or ``x_q`` is called."""
+    return name.replace("x_", "log_lik_", 1)
+
+
 def read_and(task: Task[Out], source: Source, base: Source | None, start: int, stop: int) -> Out:
     """The task of one stretch, which is read here and now."""
     return task(start, source.read(start, stop), None if base is None else base.read(start, stop))
@@ -108,9 +113,9 @@ class Recipe:
         if self.flat:
             return Rows(F, np.broadcast_to(-log_of(self.rows), (len(F),)), origin, start)
         if self.likelihood is not None:
-            a = called(self.likelihood, f"log_lik of {self.name}", x)
+            a = called(self.likelihood, log_lik_of(self.name), x)
         if not self.checked:
-            a = as_vector(a, f"log_lik of {self.name}", len(x), log_weights="any", start=start)
+            a = as_vector(a, log_lik_of(self.name), len(x), log_weights="any", start=start)
         with np.errstate(over="ignore"):  # of logarithms as large as numbers are; the weight is zero
             return Rows(F, np.asarray(a, dtype=float).reshape(-1) - self.log_total, origin, start)
 
@@ -249,7 +254,9 @@ def with_mean(pieces: Pieces, recipe: Recipe, rows: int) -> tuple[BlockRows, Arr
 
 
 def _no_weight(recipe: Recipe) -> str:
-    return f"log_lik of {recipe.name}: every row is -inf, so no row can occur; check the likelihood and its observation"
+    return (
+        f"{log_lik_of(recipe.name)}: every row is -inf, so no row can occur; check the likelihood and its observation"
+    )
 
 
 def surveyed(pieces: Pieces, recipe: Recipe, rows: int, origin: Callable[[Array], Array | None]) -> BlockRows:

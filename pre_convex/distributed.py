@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from .arrays import as_vector
-from .blocks import LocalPieces, Task, read_and
+from .blocks import LocalPieces, Task, log_lik_of, read_and
 from .errors import DataError, MissingExtraError
 from .sources import Source
 
@@ -54,7 +54,7 @@ class DaskPieces:
         self._x = x.to_delayed().ravel().tolist()
         self._base: list[Any] = [None] * len(self._x)
         if base is not None:
-            log_lik = f"log_lik of {name}"
+            log_lik = log_lik_of(name)
             base = as_dask_array(base, log_lik).reshape(-1) if is_dask(base) else _like(x, base, log_lik)
             if base.shape[0] != x.shape[0]:
                 raise DataError(

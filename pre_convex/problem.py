@@ -90,7 +90,7 @@ class RatioProblem:
             raise DataError(f"feature_names: {twice!r} stands there twice")
         b = as_vector(self.target, "target", None, limit=LONGEST)
         if b.size != k:
-            raise DataError(f"target: has {b.size} entries for {k} columns of features_q")
+            raise DataError(f"target: has {b.size} entries for {k} columns of features_q; pass one for each")
         given: Any = self.log_base
         if given is None:
             a = np.broadcast_to(-log(np.array(float(n))), (n,))  # one number, repeated: the passes know it is flat

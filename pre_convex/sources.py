@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .arrays import as_matrix, as_vector, called, column_names
+from .arrays import as_matrix, as_vector, called, check_type, column_names
 from .arrays import as_numbers as numbers_of
 from .entropy import Array
 from .errors import DataError, MissingExtraError
@@ -318,8 +318,7 @@ def open_source(x: Any, name: str) -> Source:
     if isinstance(x, Sequence) and not isinstance(x, memoryview) and len(x) and all(callable(block) for block in x):
         return _functions(x, name)
     if _has_slices(x):
-        if np.dtype(x.dtype).kind not in "fiub":
-            raise DataError(f"{name}: holds dtype {x.dtype}; pass real numbers")
+        check_type(np.dtype(x.dtype), name)
         return ArraySource(x)
     values, columns = numbers_of(x, name), column_names(x)
     if values.ndim == 1:

@@ -312,7 +312,7 @@ def test_what_is_wrong_with_a_file_is_said(sides, tmp_path):
     bad("has 10 entries where 3000", x_p, x_q, log_lik_q=np.zeros(10))
     bad("every row is -inf", x_p, x_q, log_lik_q=lambda x: np.full(len(x), -np.inf))
     bad("every row is -inf", x_p, x_q, log_lik_p=lambda x: np.full(len(x), -np.inf))
-    bad("log_lik of x_q", x_p, x_q, log_lik_q=lambda x: np.zeros(len(x) + 1))
+    bad("log_lik_q", x_p, x_q, log_lik_q=lambda x: np.zeros(len(x) + 1))
     bad("x_p: is None", None, x_q)
     bad("target: has 2 entries for 3", None, x_q, target=[0.0, 0.0])
     bad("needs its landmarks first", x_p, x_q, features="kernel")

@@ -172,7 +172,11 @@ def test_bad_input_is_refused_in_words(row):
     with pytest.raises(row.error) as error:
         row.call()
     assert type(error.value) is row.error
-    assert row.error is OwnError or isinstance(error.value, pre.PreConvexError)
+    assert row.error in (OwnError, IndexError) or isinstance(error.value, pre.PreConvexError)
+    if row.error is OwnError:  # as it was raised, with a note that names the argument
+        (note,) = error.value.__notes__
+        assert row.argument in note
+        assert note.endswith(": this was raised by the function that was passed")
     assert matches(row.says, str(error.value)), str(error.value)
 
 

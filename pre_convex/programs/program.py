@@ -9,6 +9,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from scipy import sparse
 
 from ..arrays import called
 from ..entropy import Array, Index
@@ -61,6 +62,17 @@ def _function(term: Any, name: str) -> Any:
     return term
 
 
+def _in_delta_alone(term: Any, delta: Any, name: str, fine: Callable[[Any], Any]) -> None:
+    """Raise unless the values of a term are known as soon as δ is."""
+    if {v.id for v in term.variables()} - {v.id for v in delta.variables()}:
+        raise DataError(f"{name}: has variables of its own; write it in delta alone")
+    if any(p.value is None for p in term.parameters()):
+        raise DataError(f"{name}: has a parameter without a value; set it")
+    for c in [*term.constants(), *term.parameters()]:
+        if not np.all(fine(c.value.data if sparse.issparse(c.value) else c.value)):
+            raise DataError(f"{name}: holds nan or inf; use finite numbers")
+
+
 def user_terms(delta: Any, penalty: Any, constraints: Any) -> tuple[Any, list[Any]]:
     """The user's penalty and constraints as cvxpy objects, checked to be convex."""
     g: Any = 0.0
@@ -68,6 +80,8 @@ def user_terms(delta: Any, penalty: Any, constraints: Any) -> tuple[Any, list[An
         g = called(_function(penalty, "penalty"), "penalty", delta)
         if not (isinstance(g, cp.Expression) and g.is_scalar() and g.is_convex()):
             raise DataError("penalty: must return one convex cvxpy expression of delta, such as cp.norm1(delta)")
+        _in_delta_alone(g, delta, "penalty", np.isfinite)
+        g = g if g.ndim == 0 else cp.sum(g)
     limits: list[Any] = []
     if constraints is not None:
         limits = called(_function(constraints, "constraints"), "constraints", delta)
@@ -75,4 +89,5 @@ def user_terms(delta: Any, penalty: Any, constraints: Any) -> tuple[Any, list[An
         for i, c in enumerate(limits):
             if not (isinstance(c, cp.constraints.constraint.Constraint) and c.is_dcp()):
                 raise DataError(f"constraints: entry {i} is not a convex cvxpy constraint of delta: {c}")
+            _in_delta_alone(c, delta, "constraints", lambda values: ~np.isnan(values))
     return g, limits

@@ -6,6 +6,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from scipy.linalg import null_space
 
 from ..entropy import Array
 from ..errors import SolveError
@@ -79,20 +80,22 @@ class StepProgram:
     @alone()
     def shorten(self, delta: Array, null: Array) -> Array:
         """Shortest δ + N z that costs no more than δ; δ itself if the solver finds none."""
-        z = cp.Variable(null.shape[1])
-        moved = delta + null @ z
+        if not delta.any():
+            return delta
+        moved, fixed = cp.Variable(len(delta)), null_space(null.T)  # has few columns where N is nearly all
         g, limits = user_terms(moved, self._penalty, self._constraints)
         if self._radius > 0.0:
             g = g + self._radius * cp.norm(moved, self._dual_order)
         if isinstance(g, cp.Expression):
             limits = [*limits, g <= self.total(delta)]
-        problem = cp.Problem(cp.Minimize(cp.sum_squares(moved)), limits)
+        stays = [fixed.T @ moved == fixed.T @ delta] if fixed.size else []
+        problem = cp.Problem(cp.Minimize(cp.sum_squares(moved)), [*limits, *stays])
         try:
             with quietly():  # of inaccuracy: whoever asks certifies the answer
                 problem.solve(solver=cp.CLARABEL)
         except cp.SolverError:
             return delta
-        return delta if z.value is None else np.asarray(delta + null @ z.value)
+        return delta if moved.value is None else np.asarray(delta + null @ (null.T @ (moved.value - delta)))
 
     def total(self, delta: Array) -> float:
         """R‖δ‖_* + g(δ)."""
@@ -113,4 +116,5 @@ class StepProgram:
     def violation(self, delta: Array) -> float:
         """Largest violation of the user's constraints at δ."""
         self._point.value = delta
-        return max((float(np.max(c.violation())) for c in self._limits), default=0.0)
+        with np.errstate(all="ignore"):  # a cone's projection divides by the length of a point that may be zero
+            return max((float(np.max(c.violation())) for c in self._limits), default=0.0)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..arrays import shown
 from ..errors import UnknownSolverError
 
 __all__ = ["CONE_SOLVERS", "ConeSolver", "find_solver", "installed_solvers"]
@@ -114,7 +115,7 @@ def installed_solvers() -> tuple[str, ...]:
 def find_solver(name: str) -> ConeSolver | None:
     """Entry of a cone solver; ``None`` for the Newton engine, which ``"auto"`` means too."""
     if not isinstance(name, str):
-        raise UnknownSolverError(f"solver: {name!r} is not a name")
+        raise UnknownSolverError(f"solver: {shown(name)} is not a name; use one of installed_solvers()")
     if name.lower() in ("auto", "newton"):
         return None
     found = _installed_cone_solvers()

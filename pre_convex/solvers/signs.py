@@ -62,7 +62,7 @@ def direction(H: Array, off: Array) -> tuple[Array, float]:
 
 def _least(x: Array, d: Array, slope: float, curvature: float, R: float) -> tuple[float, Array]:
     """Where the objective along x + t d is least, and which coordinates are zero there; t = 0 if it falls for ever."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         zeros = np.where(x * d < 0.0, -x / d, np.inf)  # where a coordinate changes its sign
     order = np.argsort(zeros)
     for i in order[np.isfinite(zeros[order])]:

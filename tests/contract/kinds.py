@@ -155,6 +155,13 @@ CHOICE: dict[str, tuple[Any, str]] = {
     "list": (["nonsense"], ": ['nonsense'] is not known; use …"),
     "array": (np.zeros(2), ": array([0., 0.]) is not known; use …"),
 }
+FLAG: dict[str, tuple[Any, str]] = {
+    "text": ("no", ": 'no' is neither True nor False"),
+    "None": (None, ": None is neither True nor False"),
+    "fraction": (0.5, ": 0.5 is neither True nor False"),
+    "list": ([], ": [] is neither True nor False"),
+    "array": (np.zeros(2), ": array([0., 0.]) is neither True nor False"),
+}
 #: kind: what a function does instead of what it should
 FUNCTION: dict[str, tuple[Callable[[Any], Any], str]] = {
     "returns None": (lambda x: None, ": is None; pass an array of numbers"),
@@ -171,6 +178,8 @@ NAMES: dict[str, tuple[Any, str]] = {
     "too few": (["a"], ": 1 names for 2 columns…"),
     "too many": (["a", "b", "c"], ": 3 names for 2 columns…"),
     "a name twice": (["a", "a"], ": 'a' stands there twice"),
+    "no order": ({"a", "b"}, ": must be a sequence of names, not set"),
+    "a list as a name": ([["a"], "b"], ": entry 0 is ['a'], which is no name; pass texts"),
 }
 PROBLEM: dict[str, tuple[Any, str]] = {
     "array": (np.zeros((3, 2)), ": must be a RatioProblem, not ndarray"),
@@ -267,15 +276,21 @@ def choice(entry: str, argument: str, call: Call, says: Words | None = None) -> 
     return _rows(entry, argument, call, _values(CHOICE), says)
 
 
+def flag(entry: str, argument: str, call: Call, says: Words | None = None) -> list[Row]:
+    """Rows for an argument that is True or False."""
+    return _rows(entry, argument, call, _values(FLAG), says)
+
+
+def fails(*_: Any) -> Any:
+    """A function of the user that raises."""
+    raise OwnError("my own words")
+
+
 def function(entry: str, argument: str, call: Call, says: Words | None = None, named: str = "") -> list[Row]:
     """Rows for a function of samples that returns one number for each; ``named`` is what messages call it.
 
     What the function raises comes through as it is: the traceback shows the user's own line.
     """
-
-    def fails(x: Any) -> Any:
-        raise OwnError("my own words")
-
     changes = {kind: (lambda f=f: f, words) for kind, (f, words) in FUNCTION.items()}
     changed = {kind: f"{named}{words}" for kind, (_, words) in changes.items()} if named else {}
     return [
