@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -69,14 +69,33 @@ mutate: setup
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group mutate
 	$(BIN)/python benchmarks/mutation.py $(ARGS)
 
+# wheel and sdist, then into an environment without anything else
+dist: setup
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+
+dist-check: dist
+	$(BIN)/python benchmarks/dist_check.py
+
+licences: setup
+	$(BIN)/python benchmarks/licences.py
+
+# all tests with the lower bounds of pyproject.toml, with the newest of everything, with constraints.txt on another PYTHON
+test-oldest test-newest test-pinned: test-%:
+	$(PYTHON) -m venv --clear .venv-$*
+	$(PYTHON) benchmarks/environments.py pins $* > .venv-$*/pins.txt
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	.venv-$*/bin/python -m pip install --quiet --constraint .venv-$*/pins.txt --editable '.[all,ecos]' --group tests --group docs
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-$*/bin/python benchmarks/environments.py test $* $(ARGS)
+
 clean:
-	rm -rf mutants .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/lessons
+	rm -rf mutants .venv .venv-oldest .venv-newest .venv-pinned .venv-empty .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/lessons
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pre_convex needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' \
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,ecos]' \
 		--group tests --group lint --group docs
 	@touch $@
