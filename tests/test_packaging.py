@@ -235,6 +235,18 @@ def test_counts_are_read_from_a_report(tmp_path):
     assert environments.counted(tmp_path / "report.xml") == {"passed": 2, "failed": 2, "skipped": 1}
 
 
+def test_the_environments_on_the_page_are_those_that_were_run():
+    rows = environments.rows()
+    assert quoted(PAGE, "environments") == environments.lines(rows)
+    assert all(int(row["passed"]) > 2000 and row["failed"] == "0" for row in rows)
+    told = {c.rpartition(" ")[2] for c in ABOUT["project"]["classifiers"] if re.search(r":: Python :: 3\.\d+$", c)}
+    assert told == {".".join(row["python"].split(".")[:2]) for row in rows}
+    oldest = {Requirement(pin).name: Requirement(pin).specifier for pin in environments.pins("oldest")}
+    for row in rows:
+        if row["dependencies"] == "oldest":
+            assert all(row[name] in oldest[name] for name in environments.PACKAGES)
+
+
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "MIT-CMU", "PSF-2.0",
     "Zlib",
