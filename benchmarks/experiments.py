@@ -31,12 +31,13 @@ def findings(record: Mapping[str, Any]) -> list[str]:
     """What the page of an experiment says between its marks."""
     rows = [[entry[name] for name in ("question", "ours", "paper", "verdict")] for entry in record["findings"]]
     versions = ", ".join(f"{package} {version}" for package, version in record["versions"].items())
+    times = "; ".join(f"{what}: {seconds:.0f}" for what, seconds in record.get("times", {}).items())
     return [
         f"**Verdict:** {record['verdict']}",
         "",
         *table(["figure", "here", "paper", "verdict"], rows),
         "",
-        f"Seed {record['seed']}, {record['seconds']:.0f} seconds; {versions}.",
+        f"Seed {record['seed']}, {record['seconds']:.0f} seconds{f' ({times})' if times else ''}; {versions}.",
     ]
 
 

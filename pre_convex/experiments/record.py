@@ -7,7 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -132,11 +132,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Findings, the verdict of the experiment as a whole, and the numbers behind them as plain data."""
+    """Findings, the verdict of the experiment as a whole, and the numbers behind them as plain data.
+
+    Seconds that something took are in ``times``: all else is the same whenever the seed is.
+    """
 
     findings: tuple[Finding, ...]
     verdict: str
     data: Mapping[str, Any]
+    times: Mapping[str, float] = field(default_factory=dict)
 
 
 class Experiment(Protocol):
@@ -172,6 +176,7 @@ def perform(name: str, setting: Setting) -> tuple[Outcome, dict[str, Any]]:
         "verdict": outcome.verdict,
         "findings": [vars(finding) for finding in outcome.findings],
         "seconds": round(time.perf_counter() - start, 2),
+        "times": {name: round(seconds, 2) for name, seconds in outcome.times.items()},
         "versions": {"python": platform.python_version(), **versions_of(PACKAGES)},
         "data": _plain(outcome.data),
     }
@@ -201,7 +206,8 @@ def read_outcome(path: Path) -> tuple[Outcome, dict[str, Any]]:
 
 def _outcome(record: Mapping[str, Any]) -> Outcome:
     """The outcome that a file's content holds."""
-    return Outcome(tuple(Finding(**finding) for finding in record["findings"]), record["verdict"], record["data"])
+    findings = tuple(Finding(**finding) for finding in record["findings"])
+    return Outcome(findings, record["verdict"], record["data"], record.get("times", {}))
 
 
 def _plain(value: Any) -> Any:
