@@ -9,19 +9,52 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .arrays import as_vector, column_names
+import numpy as np
+
+from .arrays import as_vector, column_names, frozen
 from .blocks import BlockRows, LocalPieces, Pieces, Recipe, log_lik_of, surveyed, with_mean
-from .checks import looked_at
+from .checks import looked_at, origin_of
 from .distributed import DaskPieces, FilesOnDask, as_dask_array, is_dask
 from .entropy import Array
 from .errors import DataError
 from .features import Concatenation, FeatureMap, make_features
 from .kernels import Kernel
-from .passes import Rows
+from .passes import Rows, even_base
 from .progress import bar
 from .sources import ArraySource, OneColumn, ParquetSource, Source, open_source
 
-__all__ = ["assemble", "watched"]
+__all__ = ["assemble", "packed", "rows_of", "unpacked", "watched"]
+
+#: a copy by columns of so few numbers, in so few columns, makes every pass over them quicker
+SMALL, NARROW = 60_000, 16
+
+
+def rows_of(F: Array, a: Array) -> Rows:
+    """Rows in memory as the passes see them; by columns where they are so few and narrow that this is quicker."""
+    by_columns = np.asfortranarray(F) if F.size <= SMALL and F.shape[1] <= NARROW else F
+    return Rows(frozen(by_columns), frozen(a), origin_of(F))
+
+
+def packed(state: dict[str, Any]) -> dict[str, Any]:
+    """What a problem is written as: without rows in memory, which are made again of features that are written once.
+
+    Even base weights are left out too. A copy of them would not be known to be even, and the answer of the copied
+    problem would differ in its last digits.
+    """
+    rows: Rows = state["rows"]
+    if not rows.in_memory:
+        return dict(state)
+    return {**state, "rows": None, "log_base": None if rows.flat else state["log_base"]}
+
+
+def unpacked(state: dict[str, Any]) -> dict[str, Any]:
+    """The opposite of :func:`packed`; arrays are read-only again."""
+    state = {key: frozen(value) if isinstance(value, np.ndarray) else value for key, value in state.items()}
+    if state["rows"] is None:
+        F, a = state["features_q"], state["log_base"]
+        a = even_base(len(F)) if a is None else a
+        state |= {"log_base": a, "rows": rows_of(F, a)}
+    return state
 
 
 def assemble(

@@ -22,7 +22,7 @@ from .errors import DataError
 from .features import FeatureMap
 from .passes import Rows, Subset, mixed_chance, tilt
 from .sources import Source
-from .threads import in_threads
+from .threads import in_threads, one_thread_each
 
 __all__ = ["BlockRows", "LocalPieces", "Pieces", "Recipe", "log_lik_of", "read_and", "surveyed", "with_mean"]
 
@@ -120,6 +120,7 @@ class Recipe:
             return Rows(F, np.asarray(a, dtype=float).reshape(-1) - self.log_total, origin, start)
 
 
+@one_thread_each()
 def _work(start: int, x: Array, a: Array | None, *, recipe: Recipe, work: Callable[[Rows], Out]) -> Out:
     return work(recipe(start, x, a))
 

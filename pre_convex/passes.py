@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add, itemgetter
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -32,7 +32,18 @@ from .entropy import (
 from .linear import without_noise
 from .threads import in_threads, one_thread_each
 
-__all__ = ["Rows", "Subset", "Summary", "highest_logit", "logits", "mixed_chance", "support", "tilt", "weighted_sum"]
+__all__ = [
+    "Rows",
+    "Subset",
+    "Summary",
+    "even_base",
+    "highest_logit",
+    "logits",
+    "mixed_chance",
+    "support",
+    "tilt",
+    "weighted_sum",
+]
 
 Out = TypeVar("Out")
 
@@ -100,6 +111,16 @@ class Rows:
     #: certificate, in rows of a pass over all
     in_memory: ClassVar[bool] = True
     subset_cost: ClassVar[float] = 20.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Base weights that are one number as that number, so that a copy is flat too."""
+        flat = "log_base" in self.__dict__ and self.flat and self.log_base.size > 0
+        return {**self.__dict__, "log_base": self.log_base[0]} if flat else dict(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "log_base" in state and np.ndim(state["log_base"]) == 0:
+            state = {**state, "log_base": np.broadcast_to(state["log_base"], (len(state["features"]),))}
+        self.__dict__.update(state)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -185,6 +206,11 @@ class Rows:
     def sample(self, count: int) -> Rows:
         """About ``count`` rows, evenly spaced; all of them when there are no more."""
         return self.take(slice(None, None, max(1, self.shape[0] // count)))
+
+
+def even_base(rows: int) -> Array:
+    """Logarithms of equal base weights: one number, repeated, by which the passes know that they are flat."""
+    return np.broadcast_to(-log(np.array(float(rows))), (rows,))
 
 
 def mixed_chance(share: Array, size: float, rows: int) -> Array:

@@ -6,29 +6,25 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .arrays import as_flag, as_matrix, as_names, as_vector, column_names, frozen
-from .assembly import assemble
-from .checks import LARGEST, LONGEST, check_radius, check_size, origin_of
+from .assembly import assemble, packed, rows_of, unpacked
+from .checks import LARGEST, LONGEST, check_radius, check_size
 from .distributed import is_dask
-from .entropy import Array, exp, log, log_normalise, log_sum_exp, negative_kl
+from .entropy import Array, exp, log_normalise, log_sum_exp, negative_kl
 from .errors import DataError
 from .features import make_features
 from .kernels import Kernel as _Kernel  # noqa: F401  # puts "kernel" among the names of features
 from .likelihoods import log_likelihood
 from .norms import Norm, get_norm
-from .passes import Rows, Summary, logits, support, tilt, weighted_sum
+from .passes import Rows, Summary, even_base, logits, support, tilt, weighted_sum
 from .threads import one_thread_each
 
 __all__ = ["RatioProblem", "as_problem"]
-
-#: a copy by columns of so few numbers, in so few columns, makes every pass over them quicker
-SMALL, NARROW = 60_000, 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,10 +88,7 @@ class RatioProblem:
         if b.size != k:
             raise DataError(f"target: has {b.size} entries for {k} columns of features_q; pass one for each")
         given: Any = self.log_base
-        if given is None:
-            a = np.broadcast_to(-log(np.array(float(n))), (n,))  # one number, repeated: the passes know it is flat
-        else:
-            a = log_normalise(as_vector(given, "log_base", n, log_weights=True))
+        a = even_base(n) if given is None else log_normalise(as_vector(given, "log_base", n, log_weights=True))
         R, paired = check_radius(self.radius), as_flag(self.paired, "paired")
         norm = get_norm(self.norm).order
         side_p: dict[str, Array | None] = {"features_p": None, "log_weights_p": None}
@@ -113,7 +106,6 @@ class RatioProblem:
                 raise DataError(f"paired: features_p has {len(F_p)} rows and features_q {n}; pairs are the same rows")
         elif self.log_weights_p is not None or paired:
             raise DataError("features_p: is needed with log_weights_p and with paired")
-        by_columns = np.asfortranarray(F) if F.size <= SMALL and k <= NARROW else F
         values: dict[str, Any] = {
             "target": frozen(b.copy()),
             "features_q": frozen(F),
@@ -122,10 +114,17 @@ class RatioProblem:
             "norm": norm,
             "feature_names": names,
             "paired": paired,
-            "rows": Rows(frozen(by_columns), frozen(a), origin_of(F)),
+            "rows": rows_of(F, a),
             **side_p,
         }
         for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return packed(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for key, value in unpacked(state).items():
             object.__setattr__(self, key, value)
 
     def __repr__(self) -> str:
@@ -258,9 +257,9 @@ class RatioProblem:
 
     def with_radius(self, radius: float, norm: float | None = None) -> RatioProblem:
         """The same data with another radius, and another norm if one is given."""
-        other = copy(self)  # the data has been checked
-        object.__setattr__(other, "radius", check_radius(radius))
-        object.__setattr__(other, "norm", self.norm if norm is None else get_norm(norm).order)
+        other = object.__new__(type(self))  # the data has been checked
+        order = self.norm if norm is None else get_norm(norm).order
+        other.__dict__.update(self.__dict__, radius=check_radius(radius), norm=order)
         return other
 
     @property
@@ -333,7 +332,6 @@ class RatioProblem:
         shift = 0.0 if self.rows.origin is None else self.rows.origin
         return shift - tops[self.k :], shift + tops[: self.k]
 
-    @one_thread_each()
     def moment(self, mu: Any) -> Array:
         """b − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
         return self.residual_origin - weighted_sum(self.rows, self._mu(mu))

@@ -253,10 +253,11 @@ class Solution:
     @property
     def mu(self) -> Array:
         """The weights, of shape (n_q,); a pass over the rows where they have not been needed before."""
-        if callable(self.weights):
-            object.__setattr__(self, "weights", frozen(np.asarray(self.weights(), dtype=float)))
-        assert not callable(self.weights)  # they have been computed by now
-        return self.weights
+        weights = self.weights  # read once: another thread may put them in its place
+        if callable(weights):
+            weights = frozen(np.asarray(weights(), dtype=float))
+            object.__setattr__(self, "weights", weights)
+        return weights
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "weights": self.mu}  # what computes them holds all rows

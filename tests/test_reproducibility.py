@@ -1,14 +1,21 @@
 """The same seed gives the same bytes, whoever does the work; ``rng`` takes what SPEC 7 says and nothing else."""
 
 import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import pre_convex as pre
 from pre_convex.applications.detection import Detector
 from pre_convex.applications.explanation import explain
-from pre_convex.experiments import Setting
+from pre_convex.experiments import Setting, perform
 from pre_convex.experiments.demo import make_demo
 from pre_convex.rng import as_generator, as_seed, spawned
 from pre_convex.selection import automatic_radius, cross_validated_radius
@@ -132,3 +139,38 @@ def test_estimators_with_a_generator_can_be_cloned_and_saved(tmp_path):
     for seed, kept in ((3, 3), (np.int64(3), 3), ([1, 2], [1, 2]), (None, None)):
         fit = pre.KLIEP(random_state=seed).fit(X_P, X_Q)
         assert pre.load(pre.save(fit, tmp_path / "fit.npz")).random_state == kept
+
+
+def test_threads_and_processes_change_no_byte(tmp_path):
+    """Fresh processes, with threads of BLAS and an order of sets of their own."""
+    found = []
+    for threads, salt in (("1", "1"), ("4", "2")):
+        knobs = {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads, "PYTHONHASHSEED": salt}
+        command = [sys.executable, str(Path(__file__).with_name("repeated.py")), str(tmp_path)]
+        run = subprocess.run(command, env={**os.environ, **knobs}, check=True, capture_output=True, timeout=300)
+        found.append(json.loads(run.stdout))
+    assert len(found[0]) > 15
+    assert found[0] == found[1]
+
+
+class Watched(Setting):
+    """A setting that notes the threads of BLAS whenever an experiment asks it for a size."""
+
+    seen: ClassVar[set[int]] = set()
+
+    def pick(self, full, quick):
+        self.seen.add(blas_threads())
+        return super().pick(full, quick)
+
+
+def blas_threads(_=None):
+    return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+
+def test_experiments_run_with_one_thread_of_blas():
+    """What they compare with, such as scikit-learn's networks, depends on the threads otherwise."""
+    with threadpool_limits(2, user_api="blas"):
+        perform("consistency", Watched(quick=True))
+        assert Watched.seen == {1}
+        assert Setting(quick=True).each(blas_threads, [0, 1], "") == [1, 1]
+        assert blas_threads() == 2
