@@ -1,0 +1,32 @@
+"""What is stored of `make mutate`: counts that add up, and a reason for every change that no test noticed."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+
+
+def stored(name):
+    with (RESULTS / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_nine_in_ten_changes_of_the_code_are_noticed():
+    *modules, total = stored("mutation")
+    assert total["module"] == "all"
+    for column in ("mutants", "killed", "survived", "timeout"):
+        assert int(total[column]) == sum(int(row[column]) for row in modules)
+    for row in (*modules, total):
+        mutants, killed, survived, stopped = (int(row[c]) for c in ("mutants", "killed", "survived", "timeout"))
+        assert killed + survived + stopped == mutants
+        assert float(row["rate"]) == pytest.approx((killed + stopped) / mutants, abs=1e-4)
+    assert float(total["rate"]) >= 0.9
+
+
+def test_every_change_that_no_test_noticed_has_a_reason():
+    found = Counter(row["module"] for row in stored("mutation-survivors"))
+    assert found == {row["module"]: int(row["survived"]) for row in stored("mutation")[:-1] if row["survived"] != "0"}
+    assert all(row["reason"].strip() for row in stored("mutation-survivors"))
