@@ -554,7 +554,7 @@ def test_a_target_on_the_boundary_collapses_the_weights():
 
 
 @pytest.mark.parametrize("start", [None, [1.0, 2.0, 3.0]])
-def test_columns_that_depend_on_each_other_are_solved_in_coordinates(start):
+def test_columns_that_depend_on_each_other_are_solved_in_coordinates(capsys, start):
     plain, best = planted(n=200, k=2)
     M = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]])
     problem = pre.RatioProblem(plain.target @ M, plain.features_q @ M, plain.log_base)
@@ -564,6 +564,12 @@ def test_columns_that_depend_on_each_other_are_solved_in_coordinates(start):
     np.testing.assert_allclose(outcome.delta, np.linalg.pinv(M) @ best, atol=1e-9)  # the shortest
     assert outcome.certificate.primal_value == pytest.approx(plain.value(best), abs=1e-12)
     assert outcome.certificate.proves(1e-9)
+    spread = np.sqrt(np.trace(problem.hessian(outcome.delta)))  # of the columns as they were given
+    assert outcome.certificate.spread == pytest.approx(spread)
+    assert newton(problem, make_penalty(problem), tol=1e-9, start=outcome.delta).iterations <= 1
+    assert capsys.readouterr().out == ""
+    again = newton(problem, make_penalty(problem), tol=1e-9, verbose=True)
+    assert len(capsys.readouterr().out.splitlines()) == again.passes
     off = pre.RatioProblem(problem.target + [0.0, 0.0, 1.0], problem.features_q, plain.log_base)
     away = newton(off, make_penalty(off), tol=1e-9)
     assert not away.certificate.proves(1e-9)

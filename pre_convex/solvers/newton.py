@@ -276,7 +276,7 @@ def _newton(problem: RatioProblem, penalty: StepPenalty, tol: float, start: Arra
         space = coordinates(rows, few.plain if few else None)
         null = space.free(b)
         if isinstance(penalty, NoPenalty) and (space.null.size or space.condition > 1e5):
-            return _in_coordinates(problem, space, tol, start)
+            return _in_coordinates(problem, space, tol, start, verbose)
         away = space.null @ space.off_plane(b)  # no row follows b there, and the value may fall for ever along it
         if isinstance(penalty, BallPenalty) and float(away @ (b - space.centre)) > 1.001 * penalty.value(away):
             return Outcome(away, certificate(problem, away, penalty=penalty), 0, 1, null.shape[1])
@@ -397,24 +397,23 @@ def _certify(
     return certificate(problem, point.delta, penalty=penalty, summary=point.summary, rows=subset)
 
 
-def _in_coordinates(problem: RatioProblem, space: ColumnSpace, tol: float, start: Array | None) -> Outcome:
+def _in_coordinates(
+    problem: RatioProblem, space: ColumnSpace, tol: float, start: Array | None, verbose: bool
+) -> Outcome:
     """Solve the unpenalised problem in coordinates of equal spread; δ is the shortest that gives the ratio."""
-    rows, b = problem.rows, problem.residual_origin
-    penalty = NoPenalty(problem.ball, 0.0)
-    off = space.off_plane(b)
-    if np.any(off) or space.basis.shape[1] == 0:
+    b, T, off = problem.residual_origin, space.basis, space.off_plane(problem.residual_origin)
+    free = space.free(b)
+    if np.any(off) or T.shape[1] == 0:
         # every direction of the data is null, or the target leaves their plane and no δ is optimal
         delta = space.null @ off
-        proof = certificate(problem, delta if np.any(off) else np.zeros(problem.k), penalty=penalty)
-        return Outcome(delta, proof, 0, 1, space.free(b).shape[1])
-    T = space.basis
+        return Outcome(delta, certificate(problem, delta), 0, 1, free.shape[1])
     inner = problem.in_coordinates(space.centre, T)
-    z = None if start is None else np.asarray(np.linalg.lstsq(T, start, rcond=None)[0], dtype=float)
-    found = _newton(inner, penalty, tol, z, False)
+    z = None
+    if start is not None:  # which may differ from T z along free directions
+        z = np.asarray(np.linalg.lstsq(np.hstack([T, free]), start)[0][: T.shape[1]])
+    found = _newton(inner, NoPenalty(problem.ball, 0.0), tol, z, verbose)
     delta = T @ found.delta
-    free = space.free(b)
     delta -= free @ (free.T @ delta)
     # whatever the coordinates lost to round-off is in the certificate, which knows the original variables only
-    summary = tilt(rows, delta, covariance=False)
-    proof = certificate(problem, delta, penalty=penalty, summary=summary)
+    proof = certificate(problem, delta)
     return replace(found, delta=delta, certificate=proof, free_directions=free.shape[1])
