@@ -4,7 +4,11 @@
 the tests that reach them. It writes ``benchmarks/results/mutation.csv``, counts by module, and
 ``mutation-survivors.csv``, the changes that no test noticed, each with the reason that somebody has written beside it.
 It fails where fewer than nine in ten are noticed, or where a reason is missing. A test that had to be stopped, since it
-went on and on, has noticed the change. mutmut leaves decorated functions alone, properties among them.
+went on and on, has noticed the change.
+
+All this happens to a copy in ``mutants/``, without ``@one_thread_each()``: mutmut leaves decorated functions alone, and
+here everything runs in one thread anyway. Of what is decorated otherwise, static and class methods are changed, and
+properties are not.
 
 ``--keep`` goes on with the run in ``mutants/``; names of mutants, with ``*``, run those again and store nothing.
 """
@@ -15,6 +19,7 @@ import argparse
 import csv
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -23,6 +28,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+WORK = ROOT / "mutants"
 RESULTS = ROOT / "benchmarks" / "results"
 SURVIVORS = RESULTS / "mutation-survivors.csv"
 KEY = ("module", "function", "change")
@@ -39,11 +45,23 @@ cli()
 """
 
 
+def copy() -> None:
+    """Bring the copy up to date; a file that stays the same is left alone, and its mutants with it."""
+    for part in ("pre_convex", "tests", "pyproject.toml"):
+        files = (ROOT / part).rglob("*") if (ROOT / part).is_dir() else [ROOT / part]
+        for path in (p for p in files if p.is_file() and "__pycache__" not in p.parts):
+            content, goal = path.read_bytes(), WORK / path.relative_to(ROOT)
+            if path.suffix == ".py":
+                content = re.sub(rb"(?m)^ *@one_thread_each\(\)\n", b"", content)
+            if not goal.exists() or goal.read_bytes() != content:
+                goal.parent.mkdir(parents=True, exist_ok=True)
+                goal.write_bytes(content)
+
+
 def run(names: list[str], children: int) -> None:
     """Let mutmut run; where mutants are named these, otherwise all that have no result yet."""
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-    Path("mutants").mkdir(exist_ok=True)
-    with Path("mutants", "log.txt").open("w+", encoding="utf-8") as log:
+    with Path("log.txt").open("w+", encoding="utf-8") as log:
         done = subprocess.run(
             [sys.executable, "-c", MUTMUT, "run", "--max-children", str(children), *names],
             env=os.environ | one,
@@ -61,8 +79,8 @@ def outcomes() -> dict[Path, dict[str, str]]:
     from mutmut.stats import status_by_exit_code
 
     found = {}
-    for meta in sorted((ROOT / "mutants").rglob("*.py.meta")):
-        path = meta.relative_to(ROOT / "mutants").with_suffix("")
+    for meta in sorted(Path("mutants").rglob("*.py.meta")):
+        path = meta.relative_to("mutants").with_suffix("")
         codes = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
         found[path] = {name: status_by_exit_code[code] for name, code in codes.items()}
     return found
@@ -117,9 +135,10 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="go on with the run in mutants/")
     parser.add_argument("--children", type=int, default=os.cpu_count(), help="mutants at a time")
     given = parser.parse_args()
-    os.chdir(ROOT)  # where mutmut looks for everything
     if not given.keep and not given.names:
-        shutil.rmtree("mutants", ignore_errors=True)
+        shutil.rmtree(WORK, ignore_errors=True)
+    copy()
+    os.chdir(WORK)  # where mutmut looks for everything
     run(given.names, given.children)
     if given.names:
         return 0

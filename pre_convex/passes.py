@@ -279,7 +279,7 @@ def _without_covariance(rows: Rows, delta: Array) -> Summary:
     return Summary(log_z + float(rows.log_base[0]) if flat else log_z, mean / total, None)
 
 
-def _with_covariance(rows: Rows, delta: Array, covariance: bool = True, power: float = 1.0) -> Summary:
+def _with_covariance(rows: Rows, delta: Array, covariance: bool, power: float = 1.0) -> Summary:
     """Log Z, mean and covariance, for weights of any size."""
     k = delta.size
     total, top = 0.0, -np.inf
@@ -288,7 +288,7 @@ def _with_covariance(rows: Rows, delta: Array, covariance: bool = True, power: f
     room = np.empty((size if covariance else 0, k), order="F" if rows.features.flags.fnc else "C")
     for block, f in rows.blocks(size):
         z = f @ delta
-        z += rows.log_base[block] if power == 1.0 else power * rows.log_base[block]
+        z += power * rows.log_base[block]
         peak, mass = exponentiate(z)
         if mass == 0.0:
             continue

@@ -443,8 +443,8 @@ def test_refusals():
             lambda: Inference(problem, delta, kind="robust"),
         ),
         (
-            "radius: a radius of 0.1 biases the estimate towards zero by as much as its noise, so that no interval around "
-            "it has the coverage it claims; solve with radius=0",
+            "radius: a radius of 0.1 biases the estimate towards zero by as much as its noise, so that no interval "
+            "around it has the coverage it claims; solve with radius=0",
             lambda: Inference(problem.with_radius(0.1), delta),
         ),
         ("problem: has no p side", lambda: Inference(bare, answer)),

@@ -126,7 +126,7 @@ def test_parts_and_blocks_in_any_order_give_what_all_rows_give(monkeypatch, kind
     monkeypatch.setattr(passes, "PART_NUMBERS", 1000)
     monkeypatch.setattr(passes, "BLOCK_NUMBERS", 1)  # blocks of 256 rows
     F, a, delta = data(2000)
-    a[300:700] = -np.inf  # a block without weight, and parts of two others
+    a[200:800] = -np.inf  # blocks without weight, and parts of others
     rows = kind(F if origin is None else F + origin, a, origin)
     log_z, mean, covariance = reference(F, a, delta)
     summary = tilt(rows, delta)
@@ -190,6 +190,7 @@ def test_rows_without_any_weight_are_the_neutral_element():
     F, _, delta = data(10)
     nothing = tilt(Rows(F, np.full(10, -np.inf)), delta)
     assert nothing.log_z == -np.inf
+    assert not nothing.covariance.any()
     something = tilt(Rows(F, np.zeros(10)), delta)
     assert nothing.merge(something) is something
     assert something.merge(nothing) is something
@@ -201,10 +202,13 @@ def test_rows_without_any_weight_are_the_neutral_element():
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_blocks_of_rising_and_falling_weight(monkeypatch, order):
-    monkeypatch.setattr(passes, "BLOCK_NUMBERS", 1)
-    F, _, _ = data(1200, 2)
-    a = np.repeat([-2000.0, -np.inf, -20.0, 0.0], 300)[::order] + np.linspace(-1.0, 1.0, 1200)
+@pytest.mark.parametrize(
+    "heights", [[-2000.0, -np.inf, -20.0, 0.0], [0.0, -2000.0, -1.0, -np.inf, 2.0], [0.0, 0.0, 0.0]]
+)
+def test_blocks_of_rising_and_falling_and_equal_weight(monkeypatch, heights, order):
+    monkeypatch.setattr(passes, "BLOCK_NUMBERS", 1)  # blocks of 256 rows
+    a = np.repeat(heights, 256)[::order]
+    F, _, _ = data(len(a), 2)
     log_z, mean, covariance = reference(F, a, np.zeros(2))
     for rows in (Rows(F, a), Rows(np.asfortranarray(F), a)):
         summary = tilt(rows, np.zeros(2))

@@ -3,6 +3,8 @@ import pytest
 from zoo import gaussian, planted
 
 import pre_convex as pre
+from pre_convex.blocks import LocalPieces
+from pre_convex.distributed import FilesOnDask
 from pre_convex.features import FeatureMap
 
 
@@ -353,16 +355,18 @@ def test_samples_in_dask_are_read_in_blocks():
     dask = pytest.importorskip("dask")
     with dask.config.set(scheduler="synchronous"):
         check_dask()
+        for option, kind in (({}, LocalPieces), ({"dask": False}, LocalPieces), ({"dask": True}, FilesOnDask)):
+            assert isinstance(blocked(ROWS, ROWS, **option).rows.pieces, kind)
 
 
 def check_dask():
-    chunks = in_dask(np.arange(12.0).reshape(6, 2)).rechunk((2, 2))
+    chunks = in_dask(np.arange(12.0).reshape(6, 2)).rechunk((3, 2))
     for x_p, x_q in ((chunks, chunks), (chunks, chunks.compute()), (chunks.compute(), chunks)):
         problem = pre.RatioProblem.from_samples(
             x_p, x_q, lambda x: 0.1 * x[:, 0], lambda x: -0.1 * x[:, 1], features=squares, radius=0.5, norm=1
         )
         assert repr(problem).startswith("RatioProblem(n_q=6, k=4, radius=0.5, norm=1, in ")
-        assert ("in 3 blocks)" in repr(problem)) == (x_q is chunks)
+        assert ("in 2 blocks)" in repr(problem)) == (x_q is chunks)
         F = squares(chunks.compute())
         w, a = np.exp(0.1 * F[:, 0]), -0.1 * F[:, 1]
         np.testing.assert_allclose(problem.target, w @ F / w.sum())
