@@ -101,10 +101,10 @@ class BallPenalty:
 
     def bound(self, r: Array, delta: Array, lift: Lift, log_base: Array) -> float:
         """Largest D(μ') over lifts of weights that need not belong to δ; −inf if none is feasible."""
-        carries, best = lift.mu > 0.0, -np.inf
+        best = -np.inf
         for point in self.points(delta, r, lift.scatter):
             lifted = lift.correction(r - point)
-            if lifted is not None and lifted.c[carries].min(initial=0.0) >= -1.0:
+            if lifted is not None:  # a negative weight has the value −inf
                 weights = lift.mu * (1.0 + lifted.c)
                 weights = weights / weights.sum()
                 there = weights > 0.0

@@ -592,3 +592,50 @@ def test_nothing_to_estimate_is_an_answer_too():
     outcome = newton(missed, make_penalty(missed), tol=1e-9)
     assert not outcome.certificate.proves(1e-9)
     assert outcome.delta[1] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "first"),
+    [
+        (8_000, 2, 2000),  # two thousand rows,
+        (40_000, 2, 2000),
+        (20_000, 30, 3000),  # a hundred for each feature,
+        (120_000, 250, 20_000),  # no more than twenty thousand,
+        (5_000, 10, 1250),  # and no more than a quarter of all
+        (4_000, 10, 1000),
+        (3_996, 10, None),  # fewer than a thousand are not worth it,
+        (5_100, 256, None),  # nor fewer than five for each feature
+        (4_000, 4, None),  # few numbers are solved at once
+    ],
+)
+def test_many_rows_begin_with_some_of_them(monkeypatch, n, k, first):
+    monkeypatch.setattr(newton_module, "FEW_NUMBERS", 16_000)
+    if n == 8_000:
+        monkeypatch.setattr(newton_module, "FEW_NUMBERS", 15_999)
+    sizes = []
+
+    class Watched(Rows):
+        def subset(self, size):
+            sizes.append(size)
+            raise StopIteration
+
+    problem = pre.RatioProblem(np.zeros(k), np.broadcast_to(np.arange(2.0), (2,))[:, None] * np.ones((2, k)))
+    rows = Watched(np.broadcast_to(0.0, (n, k)), np.broadcast_to(0.0, (n,)))
+    object.__setattr__(problem, "rows", rows)
+    penalty = make_penalty(problem)
+    if first is None:
+        monkeypatch.setattr(newton_module, "_Descent", Stop)
+        with pytest.raises(StopIteration):
+            newton(problem, penalty, tol=1e-8)
+        assert sizes == []
+    else:
+        with pytest.raises(StopIteration):
+            newton(problem, penalty, tol=1e-8)
+        assert sizes == [first]
+
+
+class Stop:
+    """In place of a descent: the question was only how it would begin."""
+
+    def __init__(self, *args):
+        raise StopIteration

@@ -244,12 +244,14 @@ def test_residuals_to_try_lie_in_the_ball_and_one_of_them_is_aligned_with_delta(
 def test_residuals_to_try_leave_alone_what_no_lift_moves(norm):
     ball, H = BallPenalty(get_norm(norm), 0.5), np.diag([1.0, 0.0])
     delta = np.array([0.8, 5.0])
-    for r in (np.array([0.4, 0.2]), np.array([3.0, -0.4]), np.array([0.0, 0.5])):
+    for r in (np.array([0.4, 0.2]), np.array([3.0, -0.4]), np.array([1.0, 0.1])):
         points = ball.points(delta, r, H)
-        assert points
+        assert len(points) == 4
         for point in points:
             assert ball.norm(point) <= 0.5
             assert point[1] == pytest.approx(r[1], abs=1e-12)
+        assert points[0][0] > 0.1 or norm == 1  # not only the part that nothing moves
+    np.testing.assert_allclose(ball.points(delta, np.array([0.0, 0.5]), H)[0], [0.0, 0.5])
     assert ball.points(delta, np.array([0.1, 0.6]), H) == []  # the ball has no point with such a residual
 
 
@@ -264,6 +266,22 @@ def test_a_lift_may_not_make_a_weight_negative():
     assert ball.bound(r, np.zeros(1), lift, log_base) == pytest.approx(-mu @ np.log(3 * mu))
     edge = Lift(Rows(F, np.zeros(3)), np.array([0.5, 0.5, 0.0]))  # all weight moves to one row
     assert ball.bound(np.array([-0.5]), np.zeros(1), edge, log_base) == pytest.approx(-np.log(3.0))
+
+
+def test_a_bound_is_charged_with_the_round_off_of_its_moment():
+    rng = np.random.default_rng(5)
+    F, best = np.vstack([1e3 * rng.normal(size=(30, 2)), [[9e3, 9e3]]]), np.array([2e-3, -1e-3])
+    log_base = np.append(np.zeros(30), -np.inf)
+    mu = np.exp(F @ best + log_base)
+    mu /= mu.sum()
+    lift, delta = Lift(Rows(F, log_base), mu), np.array([1e-3, 3e-3])
+    left = lift.correction(np.zeros(2)).left
+    value = -mu[:30] @ np.log(mu[:30])
+    found = BallPenalty(get_norm(2), 0.0).bound(np.zeros(2), delta, lift, log_base)
+    # a change u of the moment changes the value by ⟨δ, u⟩ to first order
+    charge = (left + 4 * EPS * lift.reached) @ (np.abs(delta) + 2 * np.abs(best))
+    assert charge > 1e-14
+    assert value - found == pytest.approx(charge, rel=0.15, abs=0.0)
 
 
 def test_a_solution_holds_read_only_numbers_and_computes_its_weights_once():
