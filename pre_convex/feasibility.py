@@ -78,7 +78,7 @@ class Hull:
 
 
 def _nearest_euclidean(G: Array) -> tuple[Array, Array]:
-    """Weights μ and direction v of min ‖G'μ‖₂ over the simplex.
+    """Weights μ and direction v, of any length, of min ‖G'μ‖₂ over the simplex.
 
     By the least-distance problem of Lawson and Hanson: a non-negative least-squares fit of (0, …, 0, 1) by the
     rows (G_j, 1).
@@ -92,9 +92,7 @@ def _nearest_euclidean(G: Array) -> tuple[Array, Array]:
     except RuntimeError as error:
         raise SolveError(f"distance to the hull: {error}") from error
     mu = x / x.sum()
-    r = mu @ G
-    length = float(np.linalg.norm(r))
-    return mu, r / length if length > 0.0 else r
+    return mu, mu @ G
 
 
 def _nearest_polyhedral(G: Array, order: float) -> tuple[Array, Array]:

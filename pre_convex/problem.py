@@ -84,14 +84,14 @@ class RatioProblem:
         if len(set(names)) != k:
             twice = next(c for c in names if names.count(c) > 1)
             raise DataError(f"feature_names: {twice!r} stands there twice")
-        b = as_vector(self.target, "target", None, limit=LONGEST)
+        b = as_vector(self.target, "target", limit=LONGEST)
         if b.size != k:
             raise DataError(f"target: has {b.size} entries for {k} columns of features_q; pass one for each")
         given: Any = self.log_base
         a = even_base(n) if given is None else log_normalise(as_vector(given, "log_base", n, log_weights=True))
         R, paired = check_radius(self.radius), as_flag(self.paired, "paired")
         norm = get_norm(self.norm).order
-        side_p: dict[str, Array | None] = {"features_p": None, "log_weights_p": None}
+        side_p: dict[str, Array] = {}
         if self.features_p is not None:
             F_p = as_matrix(self.features_p, "features_p", names, limit=LARGEST)
             if F_p.shape[1] != k:

@@ -259,8 +259,26 @@ def test_a_target_off_the_plane_of_all_rows(norm):
     assert only.position is Position.INSIDE  # of the one point that there is
 
 
-@pytest.mark.parametrize("target", [[0.5, 3.0], [0.25, 1.0], [0.3, 0.6]])
-def test_the_passes_that_are_counted_are_those_that_were_made(monkeypatch, target):
+def sphere(n=3000):
+    F = np.random.default_rng(2).normal(size=(n, 3))
+    return F / np.linalg.norm(F, axis=1)[:, None]
+
+
+def test_a_vertex_among_many_has_a_plane_of_its_own():
+    F = sphere()
+    problem = pre.RatioProblem(F[17], F)
+    hull = minimal_radius(problem)
+    assert hull.position is Position.BOUNDARY
+    check_hull(problem, hull)
+    assert hull.direction @ F[17] > 0.99
+    np.testing.assert_allclose(hull.weights @ F[hull.index], F[17], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("F", "target"),
+    [(SQUARE, [0.5, 3.0]), (SQUARE, [0.25, 1.0]), (SQUARE, [0.3, 0.6]), (sphere(), sphere()[17])],
+)
+def test_the_passes_that_are_counted_are_those_that_were_made(monkeypatch, F, target):
     made = []
 
     def support(*args):
@@ -269,7 +287,7 @@ def test_the_passes_that_are_counted_are_those_that_were_made(monkeypatch, targe
 
     real = feasibility.support
     monkeypatch.setattr(feasibility, "support", support)
-    hull = minimal_radius(pre.RatioProblem(target, SQUARE))
+    hull = minimal_radius(pre.RatioProblem(target, F))
     spanned = hull.position is not Position.OUTSIDE  # one more pass, to see what the rows span
     assert hull.passes == len(made) + spanned
 

@@ -447,8 +447,49 @@ def test_a_subset_is_as_large_as_makes_the_whole_cheapest(n, k, share, tol):
         )
         if size <= n / 4:
             costs[int(size + 1e-6)] = passes + 20.0 * size / n
-    assert newton_module._size_of_subset(rows, share, tol) == pytest.approx(min(costs, key=costs.get), abs=1)
+    best = min(costs, key=costs.get) if costs else n
+    assert newton_module._size_of_subset(rows, share, tol) == pytest.approx(best, abs=1)
     assert newton_module._size_of_subset(Rows(np.zeros((100, 5)), np.zeros(100)), 1.0, 1e-8) == 100
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_a_subset_is_solved_from_a_few_rows_and_no_further_than_its_sampling_error(monkeypatch, spread):
+    problem, best = planted(n=MANY, k=4, strength=0.4, spread=spread)
+    penalty, runs = make_penalty(problem), []
+
+    class Watched(newton_module._Descent):
+        def run(self, point, aim, limit=newton_module.ITERATIONS):
+            found = super().run(point, aim, limit)
+            runs.append((self.rows.shape[0], aim, limit, self.exact, found))
+            return found
+
+    monkeypatch.setattr(newton_module, "_Descent", Watched)
+    few = Watched(problem.rows.subset(2000).weighted, problem.target, penalty)
+    start = few.at(np.zeros(4))
+    delta, curvature, subset = newton_module._solve_subset(problem.rows, problem.target, penalty, start, few, 1e-9)
+    (rows, aim, limit, exact, found), (size, inner_aim, inner_limit, inner_exact, _) = runs
+    assert (rows, limit, exact, inner_limit, inner_exact) == (few.rows.shape[0], 40, True, 40, False)
+    assert aim == pytest.approx(0.1 * 4 / rows)
+    weights = few.rows.features @ found.delta + few.rows.log_base
+    share = np.exp(weights).sum() ** 2 / np.exp(2 * weights).sum() / rows
+    wanted = newton_module._size_of_subset(problem.rows, share, 0.3e-9)
+    assert size == subset.shape[0] == pytest.approx(wanted, rel=0.02)
+    assert inner_aim == pytest.approx(0.1 * 4 / wanted)
+    noise = 5.0 / np.sqrt(share * size)  # what so few rows leave open
+    assert np.abs(delta - best).max() < noise
+    assert np.abs(curvature - problem.hessian(best)).max() < noise
+    np.testing.assert_array_equal(problem.rows.subset(wanted).plain.features, subset.features)
+    # a tolerance that needs most of the rows: the few have to do
+    delta, curvature, subset = newton_module._solve_subset(problem.rows, problem.target, penalty, start, few, 1e-40)
+    assert subset is None
+    assert np.abs(curvature - problem.hessian(best)).max() < 5.0 / np.sqrt(share * rows)
+    # a target that the few do not reach: all rows begin at the start, with their own curvature
+    far = np.array([4.0, 4.0, 4.0, 4.0])
+    few = Watched(problem.rows.subset(2000).weighted, far, penalty)
+    start = few.at(np.zeros(4))
+    delta, curvature, subset = newton_module._solve_subset(problem.rows, far, penalty, start, few, 1e-9)
+    assert (curvature, subset) == (None, None)
+    assert delta is start.delta
 
 
 def recorded(monkeypatch):
