@@ -2,9 +2,10 @@
 
 ``make mutate`` lets mutmut make the changes in the modules that ``[tool.mutmut]`` of ``pyproject.toml`` names, and run
 the tests that reach them. It writes ``benchmarks/results/mutation.csv``, counts by module, and
-``mutation-survivors.csv``, the changes that no test noticed, each with the reason that somebody has written beside it.
-It fails where fewer than nine in ten are noticed, or where a reason is missing. A test that had to be stopped, since it
-went on and on, has noticed the change.
+``mutation-survivors.csv``, the changes that no test noticed. Why such a change makes no difference that a test should
+notice is written by hand in ``benchmarks/mutation_reasons.csv``: a function, a piece of the line or of the change, and
+the reason. The command fails where fewer than nine in ten changes are noticed, or where a reason is missing. A test
+that had to be stopped, since it went on and on, has noticed the change.
 
 All this happens to a copy in ``mutants/``, without ``@one_thread_each()``: mutmut leaves decorated functions alone, and
 here everything runs in one thread anyway. Of what is decorated otherwise, static and class methods are changed, and
@@ -30,8 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "mutants"
 RESULTS = ROOT / "benchmarks" / "results"
-SURVIVORS = RESULTS / "mutation-survivors.csv"
-KEY = ("module", "function", "change")
+REASONS = ROOT / "benchmarks" / "mutation_reasons.csv"
 AIM = 0.9
 #: bytes of memory for a mutant, whose mistake may be the size of an array
 MEMORY = 8 << 30
@@ -114,19 +114,23 @@ def change(path: Path, name: str) -> dict[str, str]:
     }
 
 
+def reason(row: dict[str, str], known: list[dict[str, str]]) -> str:
+    """The first reason given for a change of this function with these words in it; empty if there is none."""
+    fitting = (k for k in known if (k["module"], k["function"]) == (row["module"], row["function"]))
+    return next((k["reason"] for k in fitting if k["line"] in row["change"]), "")
+
+
 def survivors(found: dict[Path, dict[str, str]]) -> list[dict[str, str]]:
-    """Changes that nothing noticed, with the reasons known so far."""
-    known = {}
-    if SURVIVORS.exists():
-        with SURVIVORS.open(newline="", encoding="utf-8") as file:
-            known = {tuple(row[key] for key in KEY): row["reason"] for row in csv.DictReader(file)}
-    rows = []
-    for path, statuses in found.items():
-        for name, status in statuses.items():
-            if status not in ("killed", "timeout"):
-                row = change(path, name)
-                rows.append({**row, "reason": known.get(tuple(row.values()), "")})
-    return rows
+    """Changes that nothing noticed, with their reasons."""
+    with REASONS.open(newline="", encoding="utf-8") as file:
+        known = list(csv.DictReader(file))
+    left = [
+        change(path, name)
+        for path, statuses in found.items()
+        for name, status in statuses.items()
+        if status not in ("killed", "timeout")
+    ]
+    return [{**row, "reason": reason(row, known)} for row in left]
 
 
 def main() -> int:
@@ -150,8 +154,8 @@ def main() -> int:
     from storing import store  # after the run: it imports the package
 
     store("mutation", rows, ("mutmut", "pytest"))
-    with SURVIVORS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*KEY, "reason"])
+    with (RESULTS / "mutation-survivors.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["module", "function", "change", "reason"])
         writer.writeheader()
         writer.writerows(left)
     line = "{module:28} {mutants:5} mutants, {survived:4} survived, {timeout:3} stopped, {rate:.1%} noticed"

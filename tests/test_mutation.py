@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
 
 
 def stored(name):
@@ -24,6 +25,13 @@ def test_nine_in_ten_changes_of_the_code_are_noticed():
         assert killed + survived + stopped == mutants
         assert float(row["rate"]) == pytest.approx((killed + stopped) / mutants, abs=1e-4)
     assert float(total["rate"]) >= 0.9
+
+
+def test_reasons_are_about_lines_that_are_there():
+    for row in stored("../mutation_reasons"):
+        path = ROOT.joinpath(*row["module"].split(".")).with_suffix(".py")
+        assert row["line"] in path.read_text(encoding="utf-8"), row
+        assert row["reason"].strip()
 
 
 def test_every_change_that_no_test_noticed_has_a_reason():
