@@ -11,7 +11,7 @@ the supporting plane just found. Both sides of [HULL] are computed, so the dista
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -28,6 +28,7 @@ from .threads import one_thread_each
 
 __all__ = ["Hull", "Position", "minimal_radius"]
 
+EPS = float(np.finfo(float).eps)
 #: a distance below this share of the features' spread is no distance
 ON_HULL = 1e-10
 #: a supporting plane from which the rows do not come down by this share of their spread is none
@@ -55,7 +56,7 @@ class Hull:
     radius : float
         ‖b − F'μ‖ at the nearest weights, the minimal radius; zero inside and on the boundary.
     lower : float
-        ⟨v,b⟩ − max_j ⟨v,F_j⟩, which no radius below the minimal one can reach.
+        ⟨v,b⟩ − max_j ⟨v,F_j⟩ less its round-off, which no radius below the minimal one can reach.
     direction : ndarray of shape (k,)
         v of unit dual norm: separating outside, supporting on the boundary, zero inside.
     index, weights : ndarray
@@ -161,7 +162,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     ranges = tops[: problem.k] + tops[problem.k : 2 * problem.k]
     hull = _distance(rows, b, norm, norm(ranges), index, rtol, eye)
     if hull.position is Position.OUTSIDE and hull.radius - hull.lower <= 10 * rtol * hull.radius:
-        return hull
+        return replace(hull, lower=_surely(hull.lower, hull.direction, b, ranges))
     # columns of very different size, or nearly collinear ones, hide a distance: look in coordinates of equal spread,
     # and first for the part of the target that no combination of rows has
     space = coordinates(rows, rows.sample(5000) if rows.shape[0] > 10_000 else None)
@@ -179,10 +180,40 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     distance = norm(_residual(rows, b, nearest))
     if values[best] > round_off and distance > 0.0:
         v = directions[:, best]
-        return Hull(Position.OUTSIDE, distance, float(values[best]), v, nearest.index, nearest.weights, passes)
+        lower = _surely(float(values[best]), v, b, ranges)
+        return Hull(Position.OUTSIDE, distance, lower, v, nearest.index, nearest.weights, passes)
     v, more = _supporting_direction(rows, b, np.union1d(index, scaled.index), space.basis)
+    passes += more
+    if np.any(v) and distance > 0.0:  # a direction to so near a point is mostly round-off; along its face there is none
+        directions = np.column_stack([_unit(norm, square) for square in _square_to_face(rows, v)])
+        values = directions.T @ b - support(rows, directions, 1)[0]
+        passes += 2
+        square, lower = directions[:, np.argmax(values)], float(values.max())
+        if lower > 1e-13 * float(np.abs(square) @ (np.abs(b) + np.abs(ranges) + space.offset)):
+            lower = _surely(lower, square, b, ranges)
+            return Hull(Position.OUTSIDE, distance, lower, square, nearest.index, nearest.weights, passes)
     position = Position.BOUNDARY if np.any(v) else Position.INSIDE
-    return Hull(position, 0.0, 0.0, _unit(norm, v), scaled.index, scaled.weights, passes + more)
+    return Hull(position, 0.0, 0.0, _unit(norm, v), scaled.index, scaled.weights, passes)
+
+
+def _surely(lower: float, v: Array, b: Array, ranges: Array) -> float:
+    """The distance that a direction v proves, without what round-off may add to it."""
+    return lower - 4.0 * EPS * float(np.abs(v) @ (np.abs(b) + np.abs(ranges)))
+
+
+def _square_to_face(rows: Rows, v: Array) -> list[Array]:
+    """The direction v without its part along the face of the hull that it nearly supports, for faces of some depths."""
+    tops, found = support(rows, np.column_stack([v, -v]), ROWS_PER_PASS)
+    some, directions = rows.take(found).features, []
+    for share in (1e-9, 1e-7, 1e-5):
+        face = some[tops[0] - some @ v <= share * (tops[0] + tops[1])]
+        along = face - face[0]
+        unit = np.abs(along).max(axis=0)
+        unit = np.where(unit > 0.0, unit, 1.0)
+        _, singular, rotation = np.linalg.svd(along / unit, full_matrices=False)
+        spanned = rotation[singular > 1e-9 * singular.max(initial=1e-300)]
+        directions.append(v - (spanned.T @ (spanned @ (v * unit))) / unit)
+    return directions
 
 
 def _residual(rows: Rows, b: Array, hull: Hull) -> Array:
@@ -251,7 +282,8 @@ def _supporting_direction(rows: Rows, b: Array, index: Index, basis: Array) -> t
             bounds=[(-1.0, 1.0)] * k,
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
-        if result.status != 0 or result.fun > -INTERIOR:
+        # a plane that supports can be made as steep as the bounds allow; one that cannot has b below it by some depth
+        if result.status != 0 or result.fun > -INTERIOR or np.abs(result.x).max() < 0.1:
             return np.zeros(b.size), passes
         v = basis @ result.x
         tops, found = support(rows, v[:, None], ROWS_PER_PASS)

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from engines import OWN, cone, in_turn
 from exact import Exact, mp, mpf, norm_of
+from scipy.spatial import ConvexHull
 from zoo import BOUNDARY, INFEASIBLE, OPTIMAL, SQUARE, ZOO, of_kind
 
 import pre_convex as pre
 
 #: what a true number may differ from the reported one by, beside the round-off that is reported with it
 ALLOWED = 1e-12
+EPS = float(np.finfo(float).eps)
 
 
 def assert_bounds_hold(certificate, exact, delta, optimum, value=None):
@@ -20,6 +22,11 @@ def assert_bounds_hold(certificate, exact, delta, optimum, value=None):
     assert abs(value - mpf(certificate.primal_value)) <= certificate.noise + ALLOWED
     assert mpf(certificate.dual_value) <= optimum + ALLOWED
     assert value - optimum <= certificate.gap + ALLOWED
+
+
+def radii_around(distance):
+    """A radius that is the distance to the hull, and others so close to it that only round-off is between."""
+    return [distance * (1.0 + share) for share in (-1e-8, -1e-12, -EPS, 0.0, EPS, 1e-12, 1e-8)]
 
 
 def assert_weights_are_as_said(certificate, exact, mu):
@@ -186,3 +193,49 @@ def test_on_the_boundary_round_off_is_part_of_the_gap(base):
         terms = ((weights[i], exact.a[j]) for j, i in enumerate(rows))
         optimum = mp.fsum(m * (a - mp.log(m)) for m, a in terms if m)
         assert_bounds_hold(solution.certificate, exact, solution.delta, optimum)
+
+
+@pytest.mark.parametrize("units", [1.0, np.array([1e-3, 1.0, 1e2])], ids=["one unit", "three units"])
+@pytest.mark.parametrize("norm", [2, np.inf, 1])
+def test_both_sides_of_a_facet_are_told_apart_down_to_round_off(norm, units):
+    """Inside and outside by 1e-9 of the spread are known as such, and what is called outside is separated in truth."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        F = rng.normal(size=(30, 3))
+        hull = ConvexHull(F)
+        corners, outwards = hull.simplices[0], hull.equations[0, :-1]
+        on_facet = rng.dirichlet(np.ones(3)) @ F[corners]
+        for depth in (1e-2, 1e-5, 1e-7, 1e-8, 2e-9):
+            inside = pre.RatioProblem((on_facet - depth * outwards) * units, F * units, norm=norm)
+            assert pre.minimal_radius(inside).position is pre.Position.INSIDE
+            assert pre.solve(inside, check=False).status is OPTIMAL
+            outside = pre.RatioProblem((on_facet + depth * outwards) * units, F * units, norm=norm)
+            found = pre.minimal_radius(outside)
+            assert found.position is pre.Position.OUTSIDE
+            assert 0 < mpf(found.lower) <= Exact.of(outside).separation(found.direction) * (1 + 1e-6)
+        if isinstance(units, float):
+            assert pre.minimal_radius(pre.RatioProblem(on_facet, F, norm=norm)).position is pre.Position.BOUNDARY
+            for depth in (1e-10, 1e-12):
+                outside = pre.RatioProblem(on_facet + depth * outwards, F, norm=norm)
+                assert pre.solve(outside, check=False).status is INFEASIBLE
+
+
+def test_a_radius_next_to_the_distance():
+    """Infeasible only with a separation that is larger in truth, optimal only where weights reach so far."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        F = rng.normal(size=(30, 2))
+        problem = pre.RatioProblem(6.0 * F[0] / np.linalg.norm(F[0]), F)
+        v = pre.minimal_radius(problem).direction
+        distance = float(Exact.of(problem).separation(v))
+        for radius in radii_around(distance):
+            solution = pre.solve(problem.with_radius(radius), check=False)
+            exact = Exact.of(problem.with_radius(radius))
+            if solution.status is INFEASIBLE:
+                assert exact.separation(solution.hull.direction) > exact.R
+            elif solution.status is OPTIMAL:
+                assert radius > distance
+            else:
+                assert solution.status is BOUNDARY
+                assert abs(radius - distance) <= 1e-11 * distance
+                assert norm_of(exact.residual(solution.mu), 2) <= exact.R * (1 + 1e-9)

@@ -16,7 +16,9 @@ def assert_known(solution, animal):
     if animal.kind is INFEASIBLE:
         assert solution.hull.radius == pytest.approx(known.minimal_radius, rel=1e-9)
         return
-    assert solution.gap <= 1e-8 * scale
+    # at a radius that is the distance, the value falls like one over the length of δ
+    slow = animal.kind is BOUNDARY and animal.problem.radius > 0.0
+    assert solution.gap <= (1e-6 if slow else 1e-8) * scale
     assert animal.value - 1e-12 * scale <= solution.primal_value + solution.certificate.noise
     assert solution.primal_value <= animal.value + solution.gap + 1e-12 * scale
     if known.delta is not None:
@@ -27,12 +29,14 @@ def assert_known(solution, animal):
     if known.mu is not None:
         # by Pinsker's inequality
         assert np.abs(solution.mu - known.mu).sum() <= np.sqrt(2.0 * (solution.gap + 1e-15 * scale))
+        assert animal.problem.dual_value(solution.mu) == pytest.approx(animal.value, abs=1e-7 * scale)
 
 
-@pytest.mark.parametrize("engine", OWN)
 @pytest.mark.parametrize("animal", ZOO.values(), ids=str)
-def test_own_engines_know_the_zoo(animal, engine):
-    assert_known(OWN[engine](animal.problem), animal)
+def test_own_engines_know_the_zoo(animal):
+    for name, engine in OWN.items():
+        if animal.small or name == "newton":
+            assert_known(engine(animal.problem), animal)
 
 
 @pytest.mark.parametrize(("animal", "solver", "formulation"), in_turn(ZOO.values(), 3), ids=str)

@@ -305,6 +305,13 @@ def _on_the_boundary():
     animal("on an edge, far away", BOUNDARY, weights_given, large, [0.75, 0.0, 0.25, 0.0])
     none = [0.0, 0.0, 0.0, -np.inf]
     animal("on an edge that lost a row", BOUNDARY, weights_given, SQUARE, [0.0, 0.5, 0.5, 0.0], none)
+    above = {"radius": 2.0, "target": [0.25, 3.0]}
+    animal("radius is the distance to an edge", BOUNDARY, weights_given, SQUARE, [0, 0.75, 0, 0.25], **above)
+    weights = [1.0, 0.0, 2.0, np.log(3.0)]
+    name = "radius is the distance to an edge, weights differ"
+    animal(name, BOUNDARY, weights_given, SQUARE, [0, 0.75, 0, 0.25], weights, **above)
+    off = {"radius": 5.0, "target": [4.0, 5.0]}
+    animal("radius is the distance to a corner", BOUNDARY, weights_given, SQUARE, [0, 0, 0, 1], **off)
 
 
 def _outside():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from ..entropy import Array, exp, log_sum_exp
+from ..errors import SolveError
 from ..feasibility import Hull, Position, minimal_radius
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status, round_off
@@ -23,15 +25,13 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     """Solve on the face of the hull that holds the target, and go far enough along its normal.
 
     All optimal weights sit on the rows of the smallest face that contains b. On those rows b is interior and
-    Newton converges; δ = δ_face + t v, with v supporting the face, comes as close to the optimum as t is large. With
-    a positive radius that equals the distance to the hull, the nearest weights are given, which are feasible.
+    Newton converges; δ = δ_face + t v, with v supporting the face, comes as close to the optimum as t is large.
     """
     if not problem.rows.in_memory:  # the face may be as long as the data; what was found so far stands
         return replace(solution, status=Status.BOUNDARY, hull=hull)
-    nearest = np.zeros(problem.n_q)
-    nearest[hull.index] = hull.weights
     if problem.radius > 0.0:
-        return _on_boundary(problem, hull, solution, solution.delta, nearest, problem.dual_value(nearest))
+        return _at_distance(problem, hull, solution, tol)
+    nearest = _nearest_weights(problem, hull)
     delta, mu, lower = solution.delta, nearest, -np.inf
     # the supporting direction is as exact as the program that found it, so rows of the face may lie a little lower
     for share in (1e-9, 1e-7, 1e-5):
@@ -49,6 +49,52 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     if mu is nearest:  # no face was found: feasible weights at least, and the δ that Newton reached
         lower = problem.dual_value(nearest)
     return _on_boundary(problem, hull, solution, delta, mu, lower)
+
+
+def _nearest_weights(problem: RatioProblem, hull: Hull) -> Array:
+    """Weights of all rows that give the nearest point of the hull."""
+    mu = np.zeros(problem.n_q)
+    mu[hull.index] = hull.weights
+    return mu
+
+
+def _at_distance(problem: RatioProblem, hull: Hull, solution: Solution, tol: float) -> Solution:
+    """Solve where the radius is the distance to the hull.
+
+    In the norm 2 only one point of the hull is so near, and the optimal weights are those of the problem with this
+    point as its target and no radius. In the others the nearest weights are given, which are feasible.
+    """
+    with suppress(SolveError):  # the distance stays as exact as it was
+        hull = minimal_radius(problem, hint=hull.direction, rtol=1e-11)
+    if hull.lower > problem.radius:
+        return replace(solution, status=Status.INFEASIBLE, hull=hull)
+    if hull.radius > problem.radius * (1.0 + 1e-9):  # no weights are known that come so close
+        return replace(solution, hull=hull)
+    delta, mu, v = solution.delta, _nearest_weights(problem, hull), hull.direction
+    lower = problem.dual_value(mu)
+    if problem.norm == 2.0:
+        found = _at_nearest(problem, hull, solution, tol)
+        if found is not None and found[-1] > lower:
+            delta, mu, lower = found
+            delta = delta + _far_enough(problem, delta, v, lower, 0.1 * tol * (1.0 + abs(lower))) * v
+    return _on_boundary(problem, hull, solution, delta, mu, lower)
+
+
+def _at_nearest(problem: RatioProblem, hull: Hull, solution: Solution, tol: float) -> tuple[Array, Array, float] | None:
+    """(δ, μ, lower bound) of the problem that has the nearest point of the hull as its target."""
+    target = hull.weights @ problem.features_q[hull.index]
+    flat = RatioProblem(target, problem.features_q, problem.log_base)
+    try:
+        place = minimal_radius(flat)
+    except SolveError:
+        return None
+    if place.position is Position.BOUNDARY:
+        there = solve_on_boundary(flat, place, solution, tol)
+        return there.delta, there.mu, there.dual_value
+    found = newton(flat, make_penalty(flat), tol=0.01 * tol)
+    if not found.certificate.proves(tol):
+        return None
+    return found.delta, exp(flat.log_mu(found.delta)), found.certificate.dual_value
 
 
 def _smallest_face(
@@ -82,12 +128,17 @@ def _smallest_face(
 
 
 def _far_enough(problem: RatioProblem, delta: Array, v: Array, lower: float, most: float) -> float:
-    """How far to go along v until the value is within ``most`` of its limit and another doubling gains little."""
+    """How far to go along v until the value is within ``most`` of its limit and another doubling gains little.
+
+    Far out, round-off may be all that changes: it counts as part of the value.
+    """
+    size = 2.0 * np.abs(problem.residual_origin)
     t, best = 1.0, problem.value(delta)
     furthest, lowest = 0.0, best
     while t < 1e12:
-        value = problem.value(delta + t * v)
-        if value < lowest:  # far out, round-off may be all that changes
+        point = delta + t * v
+        value = problem.value(point) + round_off(float(size @ np.abs(point)))
+        if value < lowest:
             furthest, lowest = t, value
         if best - value <= 0.01 * most and value - lower <= most:
             return t
