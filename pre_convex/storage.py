@@ -121,13 +121,17 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     given = header["parameter"]
     fit: PosteriorRatio = kind(given if isinstance(given, str) else from_state(_join(given, arrays)), **params)
     fit.features_ = features
-    fit.problem_ = RatioProblem(
+    problem = RatioProblem(
         **{name: arrays[name] for name in ARRAYS if name in arrays},
         radius=header["radius"],
         norm=header["norm"],
         feature_names=tuple(header["feature_names"]),
         paired=header["paired"],
     )
+    logs: dict[str, Any] = {name: arrays[name] for name in ("log_base", "log_weights_p") if name in arrays}
+    if all(np.allclose(getattr(problem, name), value, 1e-13, 1e-13) for name, value in logs.items()):
+        problem.__setstate__({**problem.__getstate__(), **logs})  # normalised twice, they would lose their last digit
+    fit.problem_ = problem
     facts = dict(header["solution"])
     raw = facts.pop("raw")
     fit.solution_ = Solution(

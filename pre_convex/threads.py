@@ -53,7 +53,14 @@ class _Team:
     def _allow(self, counts: list[int]) -> None:
         assert self.libraries is not None  # __enter__ found them
         for library, count in zip(self.libraries, counts, strict=True):
+            # from version 3.8 on threadpoolctl listens to the thread that came first, and to no other; whoever is last
+            # to leave speaks here for all, and then gives way to the threads of the user
+            give_way = getattr(library, "clear_controlling_thread", None)
+            if give_way is not None:
+                give_way(force=True)
             library.set_num_threads(count)
+            if give_way is not None:
+                give_way()
 
 
 _team = _Team()

@@ -80,6 +80,21 @@ def test_arrays_on_a_cluster(client, sides):
     same(pre.RatioProblem.from_blocks(sides[0], x_q, None, LIKELIHOOD(sides[1])), sides, LIKELIHOOD)
 
 
+def test_workers_change_no_byte(client, sides):
+    """Two workers, threads, and one piece after the other merge the same summaries in the same order."""
+    x_q = da.from_array(sides[1], chunks=(3_000, -1))
+
+    def answer():
+        solution = pre.solve(pre.RatioProblem.from_blocks(sides[0], x_q, None, LIKELIHOOD))
+        return solution.delta.tobytes(), solution.certificate
+
+    found = [answer()]
+    for scheduler in ("threads", "synchronous"):
+        with dask.config.set(scheduler=scheduler):
+            found.append(answer())
+    assert found[0] == found[1] == found[2]
+
+
 def test_dataframes_with_a_column_of_log_likelihoods(client, sides):
     frame = pd.DataFrame(sides[1], columns=list("abcd"))
     frame["loglik"] = LIKELIHOOD(sides[1])

@@ -174,3 +174,13 @@ def test_experiments_run_with_one_thread_of_blas():
         assert Watched.seen == {1}
         assert Setting(quick=True).each(blas_threads, [0, 1], "") == [1, 1]
         assert blas_threads() == 2
+
+
+def test_a_fit_from_a_file_has_the_bytes_of_the_fit(tmp_path):
+    x_p, x_q = np.random.default_rng(2).normal(size=(2, 3_000, 2))
+    for log_lik in (None, lambda x: -(x[:, 0] ** 2)):
+        fit = pre.PosteriorRatio("polynomial").fit(x_p + 0.1, x_q, log_lik, log_lik)
+        copied = pre.load(pre.save(fit, tmp_path / "fit.npz"))
+        np.testing.assert_array_equal(copied.problem_.log_base, fit.problem_.log_base)
+        np.testing.assert_array_equal(copied.log_ratio(x_q), fit.log_ratio(x_q))
+        np.testing.assert_array_equal(copied.bootstrap(2, rng=1), fit.bootstrap(2, rng=1))

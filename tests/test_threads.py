@@ -10,6 +10,7 @@ import sys
 import threading
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 
 import cvxpy as cp
 import numpy as np
@@ -54,6 +55,28 @@ def test_as_many_threads_work_as_blas_may_use():
         with one_thread_each():
             assert blas() == 1
     assert in_threads(lambda i: i * i, range(4)) == [0, 1, 4, 9]
+
+
+def test_blas_is_held_and_let_go_by_whichever_thread_works():
+    """Versions of threadpoolctl that listen to one thread only would leave BLAS as it is, without a word."""
+
+    def held():
+        with one_thread_each():
+            return blas()
+
+    def limited():
+        with threadpool_limits(3, user_api="blas"):
+            return blas()
+
+    for begin in (0, 1):  # the limit is set by this thread, or by one that has ended since
+        with threadpool_limits(2, user_api="blas") if begin == 0 else nullcontext():
+            before = blas()
+            assert held() == 1
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(held).result(10) == 1
+            assert blas() == before
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(limited).result(10) == 3  # the user's own threads are listened to afterwards
 
 
 def test_work_may_ask_for_threads_itself(rows):
