@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign fuzz soak clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -87,6 +87,15 @@ test-oldest test-newest test-pinned: test-%:
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	.venv-$*/bin/python -m pip install --quiet --constraint .venv-$*/pins.txt --editable '.[all,ecos]' --group tests --group docs
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-$*/bin/python benchmarks/environments.py test $* $(ARGS)
+
+campaign: setup
+	$(BIN)/python benchmarks/campaign.py $(ARGS)
+
+fuzz: setup
+	$(BIN)/python benchmarks/fuzz.py $(ARGS)
+
+soak: setup
+	$(BIN)/python benchmarks/soak.py $(ARGS)
 
 clean:
 	rm -rf mutants .venv .venv-oldest .venv-newest .venv-pinned .venv-empty .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/lessons

@@ -76,7 +76,8 @@ def inverse_psd(H: Array) -> Callable[[Array], Array]:
             keep = values > RANK_TOLERANCE * len(C) * max(values[-1], 1.0)
             parts.extend([vectors[:, keep], values[keep]])
         basis, values = parts
-        return np.asarray(((basis @ ((basis.T @ scaled).T / values).T).T / s).T)
+        with np.errstate(over="ignore", invalid="ignore"):  # columns of next to no variance
+            return np.asarray(((basis @ ((basis.T @ scaled).T / values).T).T / s).T)
 
     return apply
 

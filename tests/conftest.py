@@ -7,7 +7,7 @@ from browser import open_browser
 from hypothesis import settings
 
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
-settings.register_profile("long", max_examples=2000, deadline=None, print_blob=True)
+settings.register_profile("long", max_examples=1000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 

@@ -172,14 +172,14 @@ class _Descent:
         except SolveError:
             return None
         with np.errstate(over="ignore"):
-            return d if d @ d < 1e200 else None  # beyond that its square is no number
+            return d if d @ d < 1e200 and d @ H @ d > -1e-8 else None  # beyond that there is only round-off
 
     def _variances(self) -> Array:
         """Variances of the columns over a sample of the rows, whatever their weights."""
         if self._spread is None:
             sample = self.rows.sample(1000)
-            spread = sample.features[sample.log_base > -np.inf].var(axis=0)
-            self._spread = np.where(spread > 0.0, spread, 1.0)
+            self._spread = sample.features[sample.log_base > -np.inf].var(axis=0)
+            self._spread[self._spread == 0.0] = 1.0
         return self._spread
 
     def _blind(self, gradient: Array, H: Array, d: Array | None) -> bool:
