@@ -1,8 +1,8 @@
 """Random problems without end, through every engine: memory has to stay flat, and every answer has to be proven.
 
 For the time that is given, problems of ``random_problems.py`` go through the Newton engine, ``solve_many``,
-``radius_path``, blocks, the cone solvers, the estimators and files. A thread notes the resident memory once a second. The
-slope of the memory over the second half of the run, with its standard error, is what a leak would show in.
+``radius_path``, blocks, the cone solvers, the estimators and files. A thread notes the resident memory once a second.
+The slope of the memory over the second half of the run, with its standard error, is what a leak would show in.
 """
 
 from __future__ import annotations
@@ -149,9 +149,9 @@ def table(rows: list[dict[str, object]]) -> list[str]:
     return [
         *lines,
         "",
-        f"In {facts['minutes']} minutes memory went from {facts['first MB']} MB after the first minute to "
-        f"{facts['last MB']} MB; over the second half its slope is {facts['slope']} MB a minute, with a standard error of "
-        f"{facts['standard error']}: {facts['verdict']}.",
+        f"In {facts['minutes']} minutes memory went from {facts['first MB']} MB, after the first quarter or minute, to "
+        f"{facts['last MB']} MB; over the second half its slope is {facts['slope']} MB a minute, with a standard error "
+        f"of {facts['standard error']}: {facts['verdict']}.",
     ]
 
 
@@ -167,8 +167,14 @@ def main() -> None:
     rows: list[dict[str, object]] = [
         {"row": "engine", "name": engine, "value": solves[engine], "unproven": unproven[engine]} for engine in ENGINES
     ]
-    facts = {"minutes": f"{arguments.minutes:g}", "first MB": f"{after:.0f}", "last MB": f"{series[-1][1]:.0f}",
-             "slope": f"{rate:.2f}", "standard error": f"{error:.2f}", "verdict": "flat" if flat else "growing"}  # fmt: skip
+    facts = {
+        "minutes": f"{arguments.minutes:g}",
+        "first MB": f"{after:.0f}",
+        "last MB": f"{series[-1][1]:.0f}",
+        "slope": f"{rate:.2f}",
+        "standard error": f"{error:.2f}",
+        "verdict": "flat" if flat else "growing",
+    }
     rows += [{"row": "fact", "name": name, "value": value, "unproven": ""} for name, value in facts.items()]
     rows += [{"row": "second", "name": f"{t:.0f}", "value": f"{mb:.1f}", "unproven": ""} for t, mb, _ in series[::10]]
     for line in looks:

@@ -1,5 +1,6 @@
 """The campaign over random problems: its makers, its judge, and problems that it once found unproven."""
 
+import csv
 import dataclasses
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from quotes import quoted
 from zoo import planted
 
 import pre_convex as pre
@@ -122,3 +124,43 @@ def test_the_campaign_has_a_command_that_runs():
     result = subprocess.run([*command, "--workers", "1"], capture_output=True, text=True, check=True)
     assert "| **all feasible** | **44** | **44** | **0** |" in result.stdout
     assert "| **all infeasible** | **4** | **4** | **0** |" in result.stdout
+
+
+def stored(name):
+    with (ROOT / "benchmarks" / "results" / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", ["campaign", "fuzz", "soak", "mutation"])
+def test_the_page_quotes_what_is_stored(name):
+    import importlib
+
+    lines = quoted(ROOT / "docs" / "robustness.md", name)
+    if not (ROOT / "benchmarks" / "results" / f"{name}.csv").exists():
+        assert lines == []  # nothing is claimed before it is measured
+        return
+    maker = importlib.import_module("robustness" if name == "mutation" else name)
+    assert lines == maker.table(stored(name))
+
+
+def test_no_stored_certificate_is_false():
+    if not (ROOT / "benchmarks" / "results" / "campaign.csv").exists():
+        pytest.skip("make campaign has stored nothing yet")
+    rows = stored("campaign")
+    assert {row["kind"] for row in rows} >= {"all feasible", "all infeasible"}
+    for row in rows:
+        assert row["false"] == "0", row
+        if row["truth"] == "feasible":
+            assert float(row["worst_excess"]) <= 1e-12, row
+
+
+def test_a_slope_is_found_and_a_flat_line_is_flat():
+    import soak
+
+    rng = np.random.default_rng(0)
+    series = [(float(t), 200.0 + 0.1 * t + rng.normal(), t) for t in range(600)]
+    rate, error = soak.slope(series)
+    assert rate == pytest.approx(6.0, abs=3 * error)
+    assert error < 0.2
+    rate, error = soak.slope([(t, mb - 0.1 * t, n) for t, mb, n in series])
+    assert rate == pytest.approx(0.0, abs=3 * error)
