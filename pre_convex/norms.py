@@ -19,6 +19,16 @@ from .errors import DataError
 __all__ = ["NORMS", "Norm", "get_norm"]
 
 
+def length(x: Array, order: float) -> float:
+    """‖x‖ of an order, also where squares are no numbers."""
+    with np.errstate(over="ignore"):
+        size = float(np.linalg.norm(x, order))
+    if size < np.inf or not np.isfinite(x).all():
+        return size
+    top = float(np.abs(x).max())
+    return top * float(np.linalg.norm(x / top, order))
+
+
 class Norm(ABC):
     """A norm on moment residuals together with its dual norm on ratio parameters."""
 
@@ -28,11 +38,11 @@ class Norm(ABC):
 
     def __call__(self, r: Array) -> float:
         """‖r‖."""
-        return float(np.linalg.norm(r, self.order))
+        return length(r, self.order)
 
     def dual(self, delta: Array) -> float:
         """‖δ‖_* = max of ⟨r, δ⟩ over ‖r‖ ≤ 1."""
-        return float(np.linalg.norm(delta, self.dual_order))
+        return length(delta, self.dual_order)
 
     @abstractmethod
     def project(self, r: Array, radius: float) -> Array:
@@ -116,7 +126,8 @@ class Taxicab(Norm):
         """
         size = np.abs(w)
         ratio = np.where(size > 1e-12 * radius, np.inf, 0.0)  # without curvature, all or nothing
-        ratio = np.divide(size, scale, out=ratio, where=scale > 0.0)
+        with np.errstate(over="ignore"):
+            ratio = np.divide(size, scale, out=ratio, where=scale > 0.0)
         order = np.argsort(-ratio)
         with np.errstate(over="ignore"):  # without curvature, all or nothing again
             level = (np.cumsum(size[order]) - radius) / np.maximum(np.cumsum(scale[order]), 1e-300)

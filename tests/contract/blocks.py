@@ -179,9 +179,9 @@ TAKEN: list[Taken] = [
         }.items()
     ),
     Taken(
-        f"{ENTRY}().in_memory",
-        "",
-        "the same problem as one in memory",
+        "RatioProblem.in_memory",
+        "self",
+        "read block by block",
         lambda p: p.gradient(AT),
         lambda: blocks().in_memory(),
         lambda: pre.RatioProblem.from_samples(X, F),

@@ -162,6 +162,18 @@ FLAG: dict[str, tuple[Any, str]] = {
     "list": ([], ": [] is neither True nor False"),
     "array": (np.zeros(2), ": array([0., 0.]) is neither True nor False"),
 }
+_SEEDS = "is no seed; pass a whole number of at least 0, several of them, None, or a numpy.random.Generator"
+SEED: dict[str, tuple[Any, str]] = {
+    "text": ("0", f": '0' {_SEEDS}"),
+    "fraction": (0.5, f": 0.5 {_SEEDS}"),
+    "negative": (-1, f": -1 {_SEEDS}"),
+    "truth value": (True, f": True {_SEEDS}"),
+    "empty": ([], f": [] {_SEEDS}"),
+    "NumPy's old interface": (
+        np.random.RandomState(0),
+        ": RandomState is NumPy's old interface; pass numpy.random.default_rng(seed)",
+    ),
+}
 #: kind: what a function does instead of what it should
 FUNCTION: dict[str, tuple[Callable[[Any], Any], str]] = {
     "returns None": (lambda x: None, ": is None; pass an array of numbers"),
@@ -279,6 +291,11 @@ def choice(entry: str, argument: str, call: Call, says: Words | None = None) -> 
 def flag(entry: str, argument: str, call: Call, says: Words | None = None) -> list[Row]:
     """Rows for an argument that is True or False."""
     return _rows(entry, argument, call, _values(FLAG), says)
+
+
+def seed(entry: str, argument: str, call: Call, says: Words | None = None) -> list[Row]:
+    """Rows for an argument that random numbers are made from."""
+    return _rows(entry, argument, call, _values(SEED), says)
 
 
 def fails(*_: Any) -> Any:
