@@ -22,24 +22,110 @@ def _places(rows) -> str:
     return ", ".join(_code(f"{entry}({', '.join(names)})") for entry, names in entries.items())
 
 
+def _said(row) -> str:
+    return row.says.replace(f"{row.argument}:", "ARG:", 1) if row.says.startswith(f"{row.argument}:") else row.says
+
+
+def _families(rows) -> tuple[list[str], list]:
+    """What an argument is, by the kinds of input that it refuses, and the rows that do not follow from that."""
+    from contract.kinds import FAMILIES
+
+    found, rest = [], list(rows)
+    while True:
+        follow = {
+            name: [row for row in rest if row.kind in kinds and _said(row) == "ARG" + kinds[row.kind][1]]
+            for name, kinds in FAMILIES.items()
+        }
+        name = max(follow, key=lambda name: len(follow[name]) / len(FAMILIES[name]))
+        if len(follow[name]) < 0.6 * len(FAMILIES[name]):
+            return found, rest
+        found.append(name)
+        rest = [row for row in rest if row not in follow[name]]
+
+
 def refused(rows) -> list[str]:
-    """One line for each kind of input and each answer to it; ARG stands for the argument's name."""
-    groups: dict[tuple[str, str, str], list] = {}
+    """What the arguments of each entry point are, and then the rows that do not follow from that."""
+    arguments: dict[str, dict[str, list]] = {}
     for row in rows:
-        said = row.says.replace(f"{row.argument}:", "ARG:", 1) if row.says.startswith(f"{row.argument}:") else row.says
-        groups.setdefault((row.kind, row.error.__name__, said), []).append(row)
-    lines = ["| input | error | message | where |", "|---|---|---|---|"]
-    for (kind, error, said), found in groups.items():
-        lines.append(f"| {kind} | {_code(error)} | {_code(said)} | {_places(found)} |")
-    return lines
+        arguments.setdefault(row.entry, {}).setdefault(row.argument, []).append(row)
+    lines, others = ["| entry point | arguments |", "|---|---|"], []
+    for entry, by_name in arguments.items():
+        words = []
+        for name, found in by_name.items():
+            families, rest = _families(found)
+            others += rest
+            if families:
+                words.append(f"{_code(name)}: {', '.join(families)}")
+        if words:
+            lines.append(f"| {_code(entry)} | {'; '.join(words)} |")
+    lines = lines if len(lines) > 2 else []
+    return [*lines, "", "| input | message | where |", "|---|---|---|", *_lines(others)]
+
+
+def _lines(rows) -> list[str]:
+    """One line for each answer and the places that give it, with the kinds of input that get it."""
+    places: dict[tuple[str, str], list] = {}
+    for row in rows:
+        error = row.error.__name__
+        said = _code(_said(row)) if error == "DataError" else f"{_code(_said(row))} ({_code(error)})"
+        if error == "OwnError":
+            said = "as it was raised, with a note that names the argument"
+        places.setdefault((row.kind, said), []).append(row)
+    answers: dict[tuple[str, str], list[str]] = {}
+    for (kind, said), found in places.items():
+        answers.setdefault((said, _places(found)), []).append(kind)
+    return [f"| {', '.join(kinds)} | {said} | {where} |" for (said, where), kinds in answers.items()]
+
+
+def kinds() -> list[str]:
+    """One line for each kind of input and each answer to it that does not depend on the entry point."""
+    from contract.kinds import FAMILIES
+
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, found in FAMILIES.items():
+        for kind, (_, words) in found.items():
+            groups.setdefault((kind, words), []).append(name)
+    lines = ["| input | message | where a … is needed |", "|---|---|---|"]
+    return [
+        *lines,
+        *(f"| {kind} | {_code('ARG' + words)} | {', '.join(names)} |" for (kind, words), names in groups.items()),
+    ]
+
+
+def known(rows) -> list[str]:
+    """One line for each input at the edge of what makes sense."""
+    lines = ["| input | answer | where |", "|---|---|---|"]
+    return [*lines, *(f"| {row.kind} | {_code(row.says or str(row.answer))} | {_places([row])} |" for row in rows)]
 
 
 def taken(rows) -> list[str]:
-    """One line for each kind of unusual input that is good."""
-    groups: dict[str, list] = {}
+    """One line for each place where the same numbers may come in other forms."""
+    forms: dict[tuple[str, ...], list] = {}
     for row in rows:
-        groups.setdefault(row.kind, []).append(row)
-    return ["| input | where |", "|---|---|", *(f"| {kind} | {_places(found)} |" for kind, found in groups.items())]
+        forms.setdefault((row.entry, row.argument), []).append(row)
+    groups: dict[tuple[str, ...], list] = {}
+    for found in forms.values():
+        groups.setdefault(tuple(row.kind for row in found), []).append(found[0])
+    return [
+        "| input | where |",
+        "|---|---|",
+        *(f"| {', '.join(k)} | {_places(found)} |" for k, found in groups.items()),
+    ]
+
+
+class FailureKinds(Directive):
+    """``{failure-kinds}`` is the table of kinds; ``{failure-kinds} part`` that of answers at the edge."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Write the table and let the page's own parser read it."""
+        from contract.parts import PARTS
+
+        lines = known(PARTS[self.arguments[0]].KNOWN) if self.arguments else kinds()
+        holder = nodes.container(classes=["failure-rows"])
+        self.state.nested_parse(StringList(lines, source="kinds"), 0, holder)
+        return [holder]
 
 
 class FailureRows(Directive):
@@ -62,4 +148,5 @@ class FailureRows(Directive):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("failure-rows", FailureRows)
+    app.add_directive("failure-kinds", FailureKinds)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

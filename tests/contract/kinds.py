@@ -326,13 +326,13 @@ def problem(entry: str, argument: str, call: Call, says: Words | None = None) ->
     return _rows(entry, argument, call, _values(PROBLEM), says)
 
 
-def frames(entry: str, argument: str, call: Call, says: Words | None = None) -> list[Row]:
-    """Rows for a data frame with the columns a and b."""
+def _frame_kinds() -> dict[str, tuple[Callable[[], Any], str]]:
+    """Kind: a frame with the columns a and b, and what is said of it."""
     import pandas as pd
     import polars as pl
 
     a, b = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 2.0, 1.0]
-    changes: dict[str, tuple[Callable[[], Any], str]] = {
+    return {
         "pandas, missing value": (
             lambda: pd.DataFrame({"a": [1.0, None, 3.0, 4.0], "b": b}),
             f": row 1, column 'a' is nan{REFUSED}",
@@ -370,7 +370,28 @@ def frames(entry: str, argument: str, call: Call, says: Words | None = None) -> 
             ": LazyFrame is computed only when asked for; pass x.collect()",
         ),
     }
-    return _rows(entry, argument, call, changes, says)
+
+
+def frames(entry: str, argument: str, call: Call, says: Words | None = None) -> list[Row]:
+    """Rows for a data frame with the columns a and b."""
+    return _rows(entry, argument, call, _frame_kinds(), says)
+
+
+#: what an argument may be: the kinds of bad input that follow from it, and what is said after the argument's name
+FAMILIES: dict[str, Mapping[str, tuple[Any, str]]] = {
+    "matrix": MATRIX,
+    "vector": VECTOR,
+    "log weights": LOG_WEIGHTS,
+    "frame": _frame_kinds(),
+    "number": NUMBER,
+    "whole number": COUNT,
+    "choice": CHOICE,
+    "flag": FLAG,
+    "function": FUNCTION,
+    "names": NAMES,
+    "problem": PROBLEM,
+    "seed": SEED,
+}
 
 
 def layouts(entry: str, argument: str, call: Call, good: np.ndarray) -> list[Taken]:

@@ -24,7 +24,7 @@ from .kinds import (
     types,
     vector,
 )
-from .rows import Known, Row, Taken
+from .rows import Row, Taken
 
 F = np.random.default_rng(0).normal(size=(20, 2))
 X = np.random.default_rng(1).normal(size=(15, 2))
@@ -32,8 +32,6 @@ A = np.linspace(-1.0, 1.0, 20)
 AT = [0.3, -0.2]
 NEGATIVE = "-1 is negative; 0 asks for exact moments, larger values relax them"
 LARGE = "1e+101 is beyond 1e+100; rescale the features"
-#: a norm is one of three numbers; the text "inf" is one of them
-NORM = {"unknown name": "norm: 'nonsense' is not known; use one of 2, inf, 1"}
 
 
 def problem(**changes: Any) -> pre.RatioProblem:
@@ -332,7 +330,4 @@ TAKEN: list[Taken] = [
     *layouts("RatioProblem.from_samples", "log_lik_p", lambda a: sampled(x_p=F, log_lik_p=a), A),
     *layouts("RatioProblem.value", "delta", lambda d: problem().value(d), np.array(AT)),
     *layouts("RatioProblem.moment", "mu", lambda m: problem().moment(m), np.full(20, 0.05)),
-]
-KNOWN: list[Known] = [
-    Known("RatioProblem", "target", "names left out", lambda: problem().feature_names == ("f0", "f1"), True),
 ]

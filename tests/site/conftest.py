@@ -22,6 +22,7 @@ def build(folder):
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md"):
         shutil.copy(ROOT / name, folder)
     (folder / "pre_convex").symlink_to(ROOT / "pre_convex")
+    (folder / "tests").symlink_to(ROOT / "tests")  # the failure contract is a table of its rows
     cache = DOCS / "_build" / "mathjax"  # fetched once
     cache.mkdir(parents=True, exist_ok=True)
     (folder / "docs" / "_build").mkdir()
