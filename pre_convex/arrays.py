@@ -12,6 +12,7 @@ from .entropy import Array
 from .errors import DataError, PreConvexError
 
 __all__ = [
+    "as_block",
     "as_choice",
     "as_count",
     "as_flag",
@@ -27,6 +28,10 @@ __all__ = [
     "shown",
     "square_sum",
 ]
+
+
+#: the largest count of anything that is taken
+MOST = 2**31 - 1
 
 
 def shown(x: Any) -> str:
@@ -185,6 +190,12 @@ def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None, start: in
     return _finite(values, name, columns or column_names(x), start, limit)
 
 
+def as_block(x: Any, name: str = "x") -> Array:
+    """A block of rows; one that is an array of floats already costs nothing, and what is not finite shows later."""
+    plain = isinstance(x, np.ndarray) and not isinstance(x, np.ma.MaskedArray | np.matrix)
+    return x if plain and x.ndim == 2 and x.dtype == float else as_matrix(x, name)
+
+
 def as_vector(
     x: Any,
     name: str,
@@ -254,6 +265,8 @@ def as_count(x: Any, name: str, least: int = 1) -> int:
     """
     if not isinstance(x, int | np.integer) or isinstance(x, bool) or x < least:
         raise DataError(f"{name}: {shown(x)} is not a whole number of at least {least}")
+    if x > MOST:
+        raise DataError(f"{name}: {shown(x)} is more than a computer can count out; at most {MOST} are taken")
     return int(x)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .arrays import as_matrix, called, column_names
+from .arrays import as_block, as_count, as_flag, as_matrix, as_names, called, column_names, shown
 from .entropy import Array
 from .errors import DataError
 
@@ -51,23 +51,17 @@ class _Joinable:
         return Concatenation(tuple(parts))  # type: ignore[arg-type]
 
 
-def _whole(value: Any, name: str) -> None:
-    """Raise unless the value is a positive whole number."""
-    if not isinstance(value, (int, np.integer)) or value < 1:
-        raise DataError(f"{name}: {value!r} is not a whole number of at least 1")
-
-
 @dataclass(frozen=True)
 class Linear(_Joinable):
     """f(x) = x."""
 
     def __call__(self, x: Array) -> Array:
         """The samples themselves."""
-        return x
+        return as_block(x)
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:
         """The column names themselves."""
-        return tuple(columns)
+        return as_names(columns, "columns")
 
 
 @dataclass(frozen=True)
@@ -86,18 +80,22 @@ class Polynomial(_Joinable):
     interactions: bool = False
 
     def __post_init__(self) -> None:
-        _whole(self.degree, "degree")
+        object.__setattr__(self, "degree", as_count(self.degree, "degree"))
+        as_flag(self.interactions, "interactions")
 
     def __call__(self, x: Array) -> Array:
         """Powers side by side, then products."""
-        parts = [x**power for power in range(1, self.degree + 1)]
-        if self.interactions:
-            first, second = np.triu_indices(x.shape[1], 1)
-            parts.append(x[:, first] * x[:, second])
+        x = as_block(x)
+        with np.errstate(over="ignore"):  # what overflows is found and named where the features are used
+            parts = [x**power for power in range(1, self.degree + 1)]
+            if self.interactions:
+                first, second = np.triu_indices(x.shape[1], 1)
+                parts.append(x[:, first] * x[:, second])
         return np.concatenate(parts, axis=1)
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:
         """``u``, then ``u^2`` and so on, then ``u*v``."""
+        columns = as_names(columns, "columns")
         powers = range(1, self.degree + 1)
         names = [c if power == 1 else f"{c}^{power}" for power in powers for c in columns]
         if self.interactions:
@@ -121,17 +119,19 @@ class Autocorrelation(_Joinable):
     lags: int = 20
 
     def __post_init__(self) -> None:
-        _whole(self.lags, "lags")
+        object.__setattr__(self, "lags", as_count(self.lags, "lags"))
 
     def __call__(self, x: Array) -> Array:
         """One column for each lag."""
+        x = as_block(x)
         if x.shape[1] <= self.lags:
             raise DataError(f"lags: {self.lags} lags need rows of more than {self.lags} time points, not {x.shape[1]}")
-        centred = x - x.mean(axis=1, keepdims=True)
-        energy = np.einsum("ij,ij->i", centred, centred)
-        energy[energy == 0.0] = 1.0
-        columns = [np.einsum("ij,ij->i", centred[:, :-lag], centred[:, lag:]) for lag in range(1, self.lags + 1)]
-        return np.asarray(np.column_stack(columns) / energy[:, None])
+        with np.errstate(over="ignore", invalid="ignore"):
+            centred = x - x.mean(axis=1, keepdims=True)
+            energy = np.einsum("ij,ij->i", centred, centred)
+            energy[energy == 0.0] = 1.0
+            columns = [np.einsum("ij,ij->i", centred[:, :-lag], centred[:, lag:]) for lag in range(1, self.lags + 1)]
+            return np.asarray(np.column_stack(columns) / energy[:, None])
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:
         """``acf1``, ``acf2`` and so on."""
@@ -151,22 +151,29 @@ class LagProducts(_Joinable):
     lag: int = 1
 
     def __post_init__(self) -> None:
-        _whole(self.lag, "lag")
+        object.__setattr__(self, "lag", as_count(self.lag, "lag"))
 
     def __call__(self, x: Array) -> Array:
         """One column for each pair of points."""
+        x = as_block(x)
         if x.shape[1] <= self.lag:
             raise DataError(f"lag: {self.lag} needs rows of more than {self.lag} time points, not {x.shape[1]}")
-        return np.asarray(x[:, : -self.lag] * x[:, self.lag :])
+        with np.errstate(over="ignore"):
+            return np.asarray(x[:, : -self.lag] * x[:, self.lag :])
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:
         """``x0*x1``, ``x1*x2`` and so on."""
+        columns = as_names(columns, "columns")
         return tuple(f"{a}*{b}" for a, b in zip(columns, columns[self.lag :], strict=False))
 
 
 @dataclass(frozen=True)
 class Concatenation(_Joinable):
     """Several maps of the same samples, side by side.
+
+    Parameters
+    ----------
+    parts : sequence of str, FeatureMap or callable
 
     Examples
     --------
@@ -176,9 +183,22 @@ class Concatenation(_Joinable):
 
     parts: tuple[FeatureMap, ...]
 
+    def __post_init__(self) -> None:
+        given: Any = self.parts
+        if not isinstance(given, list | tuple) or not given:
+            raise DataError(
+                f"parts: {shown(given)} is not a sequence of feature maps, such as [Linear(), Polynomial()]"
+            )
+        object.__setattr__(self, "parts", tuple(make_features(part) for part in given))
+
     def __call__(self, x: Array) -> Array:
         """Columns of the first map, then of the next."""
-        return np.concatenate([np.asarray(part(x), dtype=float) for part in self.parts], axis=1)
+        x = as_block(x)
+        found = [as_block(part(x), "features") for part in self.parts]
+        short = next((f for f in found if len(f) != len(x)), x)
+        if len(short) != len(x):
+            raise DataError(f"features: returned shape {short.shape} for {len(x)} samples; return shape (n, k)")
+        return np.concatenate(found, axis=1)
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Names of all parts; none if one of them has none."""
@@ -192,17 +212,24 @@ class FromCallable(_Joinable):
 
     function: Callable[[Array], Any]
 
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise DataError(f"function: {shown(self.function)} is not a function of samples")
+
     def __call__(self, x: Array) -> Array:
         """The function's result as a matrix with one row for each sample."""
         result = called(self.function, "features", x)
         if column_names(result) is not None:
             result = as_matrix(result, "features")
-        result = np.asarray(result)
+        try:
+            result = result if isinstance(result, np.ma.MaskedArray) else np.asarray(result)
+        except ValueError as error:
+            raise DataError(f"features: returned what is no array ({error}); return shape (n, k)") from error
         if result.ndim == 1:
             result = result[:, None]
         if result.ndim != 2 or result.shape[0] != x.shape[0]:
             raise DataError(f"features: returned shape {result.shape} for {x.shape[0]} samples; return shape (n, k)")
-        return result
+        return result  # type: ignore[no-any-return]
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Not known before the function has run."""
@@ -223,11 +250,13 @@ def make_features(features: Any) -> FeatureMap:
         if features not in FEATURES:
             raise DataError(f"features: {features!r} is not known; use one of {', '.join(FEATURES)}, or a function")
         return FEATURES[features]()
+    if isinstance(features, type):
+        raise DataError(f"features: {features.__name__} is a class; write {features.__name__}(...)")
     if isinstance(features, FeatureMap):
         return features
     if callable(features):
         return FromCallable(features)
-    raise DataError(f"features: {features!r} is neither a name, a feature map nor a function")
+    raise DataError(f"features: {shown(features)} is neither a name, a feature map nor a function")
 
 
 def to_state(features: FeatureMap) -> dict[str, Any]:

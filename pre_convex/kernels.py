@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .arrays import frozen
+from .arrays import as_block, as_choice, as_count, as_matrix, frozen, shown
 from .entropy import Array
 from .errors import DataError
 from .features import FEATURES, _Joinable
@@ -25,6 +25,8 @@ from .threads import one_thread_each
 __all__ = ["KERNELS", "Kernel", "median_length_scale", "pivoted_cholesky"]
 
 KERNELS = ("rbf", "laplacian", "polynomial")
+#: length scales have squares that are numbers, and so have their inverses
+SMALL = 1e-100
 #: more points than this are represented by landmarks
 EXACT_POINTS = 4_000
 
@@ -62,8 +64,9 @@ def pivoted_cholesky(diagonal: Array, column: Any, tol: float, most: int) -> tup
 def median_length_scale(x: Array, most: int = 1000) -> float:
     """Median distance between points, of a sample of at most ``most``; the usual guess of a length scale."""
     sample = x[:: max(1, len(x) // most)][:most]
-    squares = np.square(sample).sum(axis=1)
-    distances = np.maximum(squares[:, None] + squares - 2.0 * sample @ sample.T, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # a scale that is infinite or nan is refused later
+        squares = np.square(sample).sum(axis=1)
+        distances = np.maximum(squares[:, None] + squares - 2.0 * sample @ sample.T, 0.0)
     values = np.sqrt(distances[np.triu_indices(len(sample), 1)])
     positive = values[values > 0.0]
     return float(np.median(positive)) if positive.size else 1.0
@@ -97,34 +100,44 @@ class Kernel(_Joinable):
     factor: Array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.kind not in KERNELS:
-            raise DataError(f"kind: {self.kind!r} is not known; use one of {', '.join(KERNELS)}")
+        as_choice(self.kind, "kind", KERNELS)
+        as_count(self.degree, "degree")
+        if self.landmarks is not None:
+            as_count(self.landmarks, "landmarks")
         scale: Any = self.length_scale
-        numeric = isinstance(scale, Real) and scale is not True and 0 < float(scale) < np.inf
-        whole: dict[str, Any] = {"degree": self.degree, "landmarks": self.landmarks}
-        for name, value in whole.items():
-            if value is not None and (not isinstance(value, Integral) or value < 1):
-                raise DataError(f"{name}: {value!r} is not a whole number of at least 1")
-        if not (numeric or self.length_scale in ("median", "cv")):
-            raise DataError(f"length_scale: {self.length_scale!r} is neither a positive number, 'median' nor 'cv'")
+        numeric = isinstance(scale, Real) and scale is not True and SMALL < float(scale) < 1.0 / SMALL
+        if not numeric and not (isinstance(scale, str) and scale in ("median", "cv")):
+            raise DataError(
+                f"length_scale: {shown(scale)} is neither a positive number, 1e-100 to 1e100, 'median' nor 'cv'"
+            )
 
     def gram(self, x: Array, y: Array) -> Array:
         """k(x_i, y_j)."""
         from sklearn.metrics.pairwise import pairwise_kernels
 
+        if isinstance(self.length_scale, str):
+            raise DataError("length_scale: is not known before the kernel is fitted; use kernel.fitted(x), or a number")
+        x, y = as_matrix(x, "x"), as_matrix(y, "y")
+        if x.shape[1] != y.shape[1]:
+            raise DataError(f"y: has {y.shape[1]} columns, x has {x.shape[1]}")
         s = float(self.length_scale)
-        if self.kind == "rbf":
-            return np.asarray(pairwise_kernels(x, y, metric="rbf", gamma=0.5 / s**2))
-        if self.kind == "laplacian":
-            return np.asarray(pairwise_kernels(x, y, metric="laplacian", gamma=1.0 / s))
-        return np.asarray(pairwise_kernels(x, y, metric="polynomial", gamma=1.0 / s**2, degree=self.degree, coef0=1.0))
+        terms: dict[str, Any] = {"rbf": {"gamma": 0.5 / s**2}, "laplacian": {"gamma": 1.0 / s}}
+        polynomial = {"gamma": 1.0 / s**2, "degree": self.degree, "coef0": 1.0}
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = np.asarray(pairwise_kernels(x, y, metric=self.kind, **terms.get(self.kind, polynomial)))
+        if not np.isfinite(K).all():
+            raise DataError("x: is so large that its kernel overflows; rescale the columns")
+        return K
 
     @one_thread_each()
     def fitted(self, x: Array, rng: Rng = 0) -> Kernel:
         """The map with its landmarks chosen among the rows of x; among a random few of them if there are many."""
         if self.length_scale == "cv":
             raise DataError("length_scale: 'cv' needs an estimator, which has two samples to hold out from")
+        x = as_matrix(x, "x")
         scale = median_length_scale(x) if self.length_scale == "median" else self.length_scale
+        if not SMALL < float(scale) < 1.0 / SMALL:
+            raise DataError("x: has distances beyond 1e100 or below 1e-100; rescale the columns")
         kernel = replace(self, length_scale=float(scale))
         exact = self.landmarks is None and len(x) <= EXACT_POINTS
         most = len(x) if exact else min(self.landmarks or 500, len(x))
@@ -133,7 +146,10 @@ class Kernel(_Joinable):
             pool = x[np.sort(as_generator(rng).choice(len(x), EXACT_POINTS, replace=False))]
         diagonal = np.array([kernel.gram(row[None], row[None])[0, 0] for row in pool[:1]]).repeat(len(pool))
         if self.kind == "polynomial":
-            diagonal = (np.square(pool).sum(axis=1) / kernel.length_scale**2 + 1.0) ** self.degree  # type: ignore[operator]
+            with np.errstate(over="ignore"):
+                diagonal = (np.square(pool).sum(axis=1) / kernel.length_scale**2 + 1.0) ** self.degree  # type: ignore[operator]
+            if not np.isfinite(diagonal).all():
+                raise DataError("x: is so large that its kernel overflows; rescale the columns, or lower the degree")
         pivots, L = pivoted_cholesky(diagonal, lambda i: kernel.gram(pool[i : i + 1], pool)[0], 1e-10, most)
         return replace(kernel, points=frozen(pool[pivots]), factor=frozen(L[pivots]))
 
@@ -144,6 +160,9 @@ class Kernel(_Joinable):
             raise DataError(
                 "features: this kernel has no landmarks yet; use kernel.fitted(x), or give it to an estimator"
             )
+        x = as_block(x)
+        if x.shape[1] != self.points.shape[1]:
+            raise DataError(f"x: has {x.shape[1]} columns, the kernel was fitted to {self.points.shape[1]}")
         return np.asarray(solve_triangular(self.factor, self.gram(x, self.points).T, lower=True).T)
 
     def names(self, columns: Sequence[str]) -> tuple[str, ...]:

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_vector, called
+from .arrays import as_block, as_matrix, as_numbers, as_scalar, as_vector, called, column_names, shown
 from .entropy import Array, log
 from .errors import DataError
 
 __all__ = ["ClassProbability", "Gaussian", "log_likelihood"]
 
+#: by how much probabilities may leave [0, 1]: single precision, and a little more
+ROUND_OFF = 1e-4
 #: rows a likelihood is evaluated on at a time
 BLOCK_ROWS = 65_536
 
@@ -44,17 +46,14 @@ class Gaussian:
     covariance: Any = None
 
     def __post_init__(self) -> None:
-        try:
-            y = np.atleast_2d(np.asarray(self.observation, dtype=float))
-        except (TypeError, ValueError):
-            y = np.zeros((1, 0))
+        y = np.atleast_2d(as_numbers(self.observation, "observation"))
         if y.ndim != 2 or y.size == 0 or not np.all(np.isfinite(y)):
             raise DataError("observation: must be finite numbers, one for each column of the samples")
         d = y.shape[1]
         if self.covariance is not None:
             if self.precision is not None:
                 raise DataError("precision: give either a precision or a covariance")
-            S = np.asarray(self.covariance, dtype=float)
+            S = as_matrix(self.covariance, "covariance")
             if S.shape != (d, d) or not np.allclose(S, S.T):
                 raise DataError(f"covariance: must be a symmetric matrix of shape ({d}, {d})")
             try:
@@ -62,14 +61,11 @@ class Gaussian:
             except np.linalg.LinAlgError:
                 raise DataError("covariance: is not positive definite") from None
         else:
-            try:
-                tau = np.asarray(1.0 if self.precision is None else self.precision, dtype=float)
-            except (TypeError, ValueError):
-                raise DataError(f"precision: {self.precision!r} is not a number") from None
+            tau = as_numbers(1.0 if self.precision is None else self.precision, "precision")
             if tau.ndim > 1 or (tau.ndim == 1 and tau.size != d):
                 raise DataError(f"precision: must be one number or {d} of them")
             if not np.all(np.isfinite(tau)) or np.any(tau <= 0.0):
-                raise DataError(f"precision: {self.precision} is not positive")
+                raise DataError(f"precision: {shown(self.precision)} is not positive; give inverse variances")
             root = np.diag(np.broadcast_to(np.sqrt(tau), (d,)))
         object.__setattr__(self, "_y", y)
         object.__setattr__(self, "_root", root)
@@ -78,12 +74,14 @@ class Gaussian:
         """Log-likelihood of every row of x."""
         y: Array = self._y  # type: ignore[attr-defined]
         root: Array = self._root  # type: ignore[attr-defined]
+        x = as_block(x)
         if x.shape[1] != y.shape[1]:
             raise DataError(f"observation: has {y.shape[1]} entries, the samples have {x.shape[1]} columns")
         # Σ_r |y_r − x|² = m |x − ȳ|² plus what does not depend on x, which is kept so that values are comparable
-        centre = y.mean(axis=0)
-        spread = float(np.square((y - centre) @ root).sum())
-        return np.asarray(-0.5 * (len(y) * np.square((x - centre) @ root).sum(axis=1) + spread))
+        with np.errstate(over="ignore", invalid="ignore"):  # −inf is right for a row that is so far away
+            centre = y.mean(axis=0)
+            spread = float(np.square((y - centre) @ root).sum())
+            return np.asarray(-0.5 * (len(y) * np.square((x - centre) @ root).sum(axis=1) + spread))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,16 +102,34 @@ class ClassProbability:
     index: int
     floor: float = 1e-12
 
+    def __post_init__(self) -> None:
+        if not callable(self.predict_proba) or isinstance(self.predict_proba, type):
+            raise DataError(
+                f"predict_proba: {shown(self.predict_proba)} is not a function of samples; pass model.predict_proba"
+            )
+        if not isinstance(self.index, int | np.integer) or isinstance(self.index, bool):
+            raise DataError(f"index: {shown(self.index)} is not a whole number; give the column of the class")
+        if not 0.0 <= as_scalar(self.floor, "floor") < 1.0:
+            raise DataError(f"floor: {shown(self.floor)} is not a probability below 1")
+
     def __call__(self, x: Array) -> Array:
         """Log-probability of the class for every row of x."""
-        p = np.asarray(self.predict_proba(x), dtype=float)
-        if p.ndim != 2 or p.shape[0] != x.shape[0] or not -p.shape[1] <= self.index < p.shape[1]:
-            raise DataError(f"predict_proba: returned shape {p.shape} for {x.shape[0]} samples and class {self.index}")
-        return log(np.clip(p[:, self.index], self.floor, 1.0))
+        x = as_block(x) if column_names(x) is None else x  # a model may want its frame
+        p, n = as_matrix(self.predict_proba(x), "predict_proba"), len(x)
+        if len(p) != n or not -p.shape[1] <= self.index < p.shape[1]:
+            raise DataError(f"predict_proba: returned shape {p.shape} for {n} samples and class {self.index}")
+        if p.min() < -ROUND_OFF or p.max() > 1.0 + ROUND_OFF:
+            raise DataError(
+                "predict_proba: returned values that are not between 0 and 1; turn scores into probabilities first"
+            )
+        return log(np.clip(p[:, self.index], float(self.floor), 1.0))
 
 
-def log_likelihood(log_lik: Any, x: Array, name: str) -> Array:
-    """Log l(x_i) for every row, evaluated in blocks; zeros when no likelihood is given, which makes it KLIEP."""
+def log_likelihood(log_lik: Any, x: Array, name: str, *, whole: bool = True) -> Array:
+    """Log l(x_i) for every row, evaluated in blocks; zeros when no likelihood is given, which makes it KLIEP.
+
+    Not all rows of a ``whole`` sample may be −inf; those of a few new points may.
+    """
     if log_lik is None:
         return np.zeros(x.shape[0])
     if callable(log_lik):
@@ -123,4 +139,4 @@ def log_likelihood(log_lik: Any, x: Array, name: str) -> Array:
             for i in starts
         ]
         log_lik = np.concatenate(parts)
-    return as_vector(log_lik, name, x.shape[0], log_weights=True)
+    return as_vector(log_lik, name, x.shape[0], log_weights=True if whole else "any")
