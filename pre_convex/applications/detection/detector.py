@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from ...arrays import as_scalar, frozen
-from ...checks import check_radius
+from ...arrays import as_choice, as_count, as_flag, frozen, shown
+from ...checks import check_radius, check_tol
 from ...entropy import Array, Index
 from ...errors import DataError
 from ...norms import get_norm
@@ -100,28 +101,25 @@ class Detector:
         draw: Draw | None = None,
         tol: float = 1e-8,
     ) -> None:
-        if not 0.0 < as_scalar(tol, "tol") < 1.0:
-            raise DataError(f"tol: {tol!r} is not between 0 and 1")
         if penalty is not None and not callable(penalty):
-            raise DataError(f"penalty: {penalty!r} is not a function of a cvxpy expression")
+            raise DataError(f"penalty: {shown(penalty)} is not a function of a cvxpy expression")
         if draw is not None and not callable(draw):
-            raise DataError(f"draw: {draw!r} is not a function (x, rng) -> observations")
-        self.options = Options(check_radius(radius), get_norm(norm).order, penalty, tol, _whole(order, "order"))
-        self.priors = make_priors(prior_p, prior_q, noise, features, standardise=standardise)
+            raise DataError(f"draw: {shown(draw)} is not a function (x, rng) -> observations")
+        norm, tol = get_norm(norm).order, check_tol(tol)
+        self.options = Options(check_radius(radius), norm, penalty, tol, as_count(order, "order"))
+        self.priors = make_priors(prior_p, prior_q, noise, features, standardise=as_flag(standardise, "standardise"))
         self.draw = draw
         self._choose(method)
 
     def _choose(self, method: str) -> None:
-        if not isinstance(method, str) or method not in METHODS:
-            raise DataError(f"method: {method!r} is not known; use one of {', '.join(METHODS)}")
-        self.method = method
+        self.method = as_choice(method, "method", METHODS)
         self._scorer: Scorer = METHODS[method](self.priors, self.options)
 
     @one_thread_each()
     def using(self, method: str, *, order: int | None = None) -> Detector:
         """The same priors and options with another method, and another order if it is given."""
         other = object.__new__(Detector)
-        other.options = self.options if order is None else replace(self.options, order=_whole(order, "order"))
+        other.options = self.options if order is None else replace(self.options, order=as_count(order, "order"))
         other.priors, other.draw = self.priors, self.draw
         other._choose(method)
         return other
@@ -220,7 +218,7 @@ class Detector:
         verbose : bool
             Whether to show progress.
         """
-        replicates = _whole(replicates, "replicates")
+        replicates, verbose = as_count(replicates, "replicates"), as_flag(verbose, "verbose")
         fixed = None if reference is None else one_window(reference, "reference", self.priors.shape)
         if pairs is not None and fixed is not None:
             raise DataError("pairs: say where y_p comes from, and so does reference; give one of the two")
@@ -263,6 +261,7 @@ class Detector:
     ) -> dict[str, Any]:
         """What every result holds."""
         rate = check_rate(rate)
+        verbose, warn, swap = (as_flag(f, name) for f, name in ((verbose, "verbose"), (warn, "warn"), (swap, "swap")))
         threshold = np.nan if background is None else background.threshold(rate)  # first, lest a bad rate costs a scan
         found = self._found(Y_p, Y_q, None, self.method, verbose)
         n_p, n_q = len(self.priors.p.x), len(self.priors.q.x)
@@ -289,7 +288,7 @@ class Detector:
 
 def score(y_p: Any, y_q: Any, prior_p: Any, prior_q: Any, *, noise: Any, warn: bool = True, **options: Any) -> Score:
     """How far y_q stands out from y_p: −ℓ(δ̂) of one pair of windows; options are those of :class:`Detector`."""
-    return Detector(prior_p, prior_q, noise=noise, **options).score(y_p, y_q, warn=warn)
+    return Detector(prior_p, prior_q, noise=noise, **known(options)).score(y_p, y_q, warn=warn)
 
 
 def scores(
@@ -311,8 +310,10 @@ def scores(
 
     Simulated pairs are windows far apart, see :meth:`Detector.background`. Options are those of :class:`Detector`.
     """
-    detector = Detector(prior_p, prior_q, noise=noise, **options)
-    background = detector.background(replicates, rng=rng, verbose=verbose) if replicates else None
+    detector = Detector(prior_p, prior_q, noise=noise, **known(options))
+    background = None
+    if as_count(replicates, "replicates", 0):
+        background = detector.background(replicates, rng=rng, verbose=verbose)
     return detector.scores(Y_p, Y_q, background=background, rate=rate, verbose=verbose, warn=warn, swap=swap)
 
 
@@ -341,9 +342,9 @@ def scan(
     far apart; see :meth:`Detector.background`. Options are those of :class:`Detector`.
     """
     check_window(window, prior_p)
-    if pairs is not None and not replicates:
+    if not as_count(replicates, "replicates", 0) and pairs is not None:
         raise DataError("pairs: are for simulated background; ask for replicates too")
-    detector = Detector(prior_p, prior_q, noise=noise, **options)
+    detector = Detector(prior_p, prior_q, noise=noise, **known(options))
     background = None
     if replicates:
         background = detector.background(replicates, reference=reference, pairs=pairs, rng=rng, verbose=verbose)
@@ -359,8 +360,10 @@ def scan(
     )
 
 
-def _whole(value: Any, name: str) -> int:
-    """A positive whole number."""
-    if not isinstance(value, (int, np.integer)) or value < 1:
-        raise DataError(f"{name}: {value!r} is not a whole number of at least 1")
-    return int(value)
+def known(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a detector, if there are such."""
+    names = [name for name in signature(Detector).parameters if name not in ("prior_p", "prior_q", "noise")]
+    for name in options:
+        if name not in names:
+            raise DataError(f"{name}: is not an option; a Detector takes {', '.join(names)}")
+    return options

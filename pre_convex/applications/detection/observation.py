@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import as_numbers, as_scalar, called, shown
 from ...entropy import Array
 from ...errors import DataError
 from ...threads import in_threads
@@ -80,10 +81,7 @@ class OwnNoise:
         windows = self.shape.full(Y)
         for start in range(0, len(x), BLOCK_ROWS):
             part = x[start : start + BLOCK_ROWS]
-            try:
-                found = np.asarray(self.function(self.shape.full(part), windows), dtype=float)
-            except (TypeError, ValueError) as error:
-                raise DataError(f"noise: returned no numbers ({error}); return shape (rows, windows)") from error
+            found = as_numbers(called(self.function, "noise", self.shape.full(part), windows), "noise")
             if found.shape != (len(part), len(Y)):
                 raise DataError(
                     f"noise: returned shape {found.shape} for {len(part)} rows and {len(Y)} windows; "
@@ -104,17 +102,17 @@ Observation = GaussianNoise | OwnNoise
 
 def make_observation(noise: Any, shape: Shape, sample: Array) -> Observation:
     """The noise from a standard deviation, one for each channel, or a function; ``sample`` says where sequences lie."""
-    if callable(noise):
+    if callable(noise) and not isinstance(noise, type):
         return OwnNoise(noise, shape)
     try:
-        sigma = np.asarray(noise, dtype=float)
-    except (TypeError, ValueError):
+        sigma = np.asarray(as_scalar(noise, "noise")) if not np.ndim(noise) else as_numbers(noise, "noise")
+    except ValueError:  # ours, or NumPy's of what has no shape
         sigma = np.zeros(())
     channels = max(shape.channels, 1)
     if sigma.ndim > 1 or sigma.size not in (1, channels) or not np.all((sigma > SMALL) & (sigma < 1.0 / SMALL)):
         each = f", one for each of {channels} channels," if channels > 1 else ""
         raise DataError(
-            f"noise: {noise!r} must be one positive standard deviation, 1e-100 to 1e100{each}, or a function"
+            f"noise: {shown(noise)} must be one positive standard deviation, 1e-100 to 1e100{each}, or a function"
         )
     by_channel = np.broadcast_to(sigma.ravel(), (channels,))
     # medians, because a few sequences may have run away

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import as_matrix, frozen
+from ...checks import LARGEST
 from ...entropy import Array, Index
 from ...errors import DataError
 from ...features import Autocorrelation, FeatureMap, make_features
@@ -123,6 +124,8 @@ def make_priors(prior_p: Any, prior_q: Any, noise: Any, features: Any, *, standa
     observation = make_observation(noise, shape, sample)
     apply, names = _feature_map(features, shape)
     F_p, F_q = (_features(apply, x, f"features({name})") for x, name in ((x_p, "prior_p"), (x_q, "prior_q")))
+    if F_p.shape[1] != F_q.shape[1]:
+        raise DataError(f"features: {F_p.shape[1]} columns for prior_p but {F_q.shape[1]} for prior_q")
     if standardise:
         centre, scale = F_q.mean(axis=0), F_q.std(axis=0)
         scale[scale == 0.0] = 1.0
@@ -149,5 +152,6 @@ def _feature_map(features: Any, shape: Shape) -> tuple[Callable[[Array], Array],
 
 def _features(apply: Callable[[Array], Array], x: Array, name: str) -> Array:
     """Features of all rows, block by block."""
-    parts = [as_matrix(apply(x[i : i + BLOCK_ROWS]), name, start=i) for i in range(0, len(x), BLOCK_ROWS)]
+    starts = range(0, len(x), BLOCK_ROWS)
+    parts = [as_matrix(apply(x[i : i + BLOCK_ROWS]), name, start=i, limit=LARGEST) for i in starts]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import as_scalar
+from ...arrays import as_count, as_scalar, shown
 from ...entropy import Array, Index
 from ...errors import DataError
 from ...solution import Status
@@ -113,7 +114,10 @@ class Scores:
 
     def __getitem__(self, w: int) -> Score:
         """One pair."""
-        w = range(len(self))[w]
+        try:
+            w = range(len(self))[operator.index(w)]
+        except (TypeError, IndexError):
+            raise IndexError(f"{shown(w)} is not the place of one of {len(self)} pairs") from None
         return Score(
             score=float(self.scores[w]),
             delta=self.delta[w],
@@ -191,13 +195,13 @@ class Scan(Scores):
 
         apart = float(self.window) if distance is None else as_scalar(distance, "distance")
         if apart < 1.0:
-            raise DataError(f"distance: {distance!r} is not a number of time points")
-        if count is not None and (not isinstance(count, (int, np.integer)) or count < 0):
-            raise DataError(f"count: {count!r} is not a whole number of at least 0")
+            raise DataError(f"distance: {apart:g} is not a number of time points")
+        if count is not None:
+            count = as_count(count, "count", 0)
         if above is None:
             above = -np.inf if np.isnan(self.threshold) else self.threshold
-        elif not isinstance(above, (int, float, np.number)) or np.isnan(above):
-            raise DataError(f"above: {above!r} is not a score")
+        elif not (isinstance(above, float | np.floating) and np.isinf(above)):
+            above = as_scalar(above, "above")
         known = np.where(np.isnan(self.scores), -np.inf, self.scores)
         finite = known[np.isfinite(known)]
         top, low = (finite.max(), finite.min()) if finite.size else (0.0, 0.0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import as_scalar, frozen
+from ...arrays import as_matrix, as_numbers, as_scalar, frozen, shown
 from ...entropy import Array
 from ...errors import DataError
 from .posteriors import Priors
@@ -86,6 +86,13 @@ class Background:
         values = _numbers(self.scores)
         if values.ndim != 1 or values.size == 0 or np.isnan(values).any():
             raise DataError("scores: must be numbers, at least one of them; nan cannot be ranked")
+        least: Any = self.minimal_radius
+        if not isinstance(least, float | int | np.number) or least < 0.0:
+            raise DataError(f"minimal_radius: {shown(least)} is not a number of at least 0; nan where it is not known")
+        if self.made_for is not None and not isinstance(self.made_for, Origin):
+            raise DataError(f"made_for: {shown(self.made_for)} is not what a detector gives; leave it out")
+        if self.reference is not None:
+            object.__setattr__(self, "reference", as_matrix(self.reference, "reference"))
         object.__setattr__(self, "scores", frozen(np.sort(values)))
 
     def p_values(self, scores: Any) -> Array:
@@ -112,7 +119,7 @@ class Background:
 def check_background(background: Any, origin: Origin, Y_p: Array | None, *, one: bool = False) -> None:
     """Raise unless a background may be used for pairs with these y_p; ``one`` if that is a scan's reference or None."""
     if not isinstance(background, Background):
-        raise DataError(f"background: {background!r} is not one; use detector.background() or Background(scores)")
+        raise DataError(f"background: {shown(background)} is not one; use detector.background() or Background(scores)")
     if background.made_for is None:
         return
     background.made_for.check(origin)
@@ -127,13 +134,10 @@ def check_rate(rate: Any) -> float:
     """A share between 0 and 1."""
     value = as_scalar(rate, "rate")
     if not 0.0 < value < 1.0:
-        raise DataError(f"rate: {rate!r} is not between 0 and 1")
+        raise DataError(f"rate: {value:g} is not between 0 and 1")
     return value
 
 
 def _numbers(scores: Any) -> Array:
     """Scores as numbers, infinite ones among them."""
-    try:
-        return np.asarray(scores, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"scores: must be numbers ({error})") from None
+    return as_numbers(scores, "scores")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import called
 from ...entropy import Array, Index
 from ...errors import DataError
 from ...rng import as_generator
@@ -55,4 +56,7 @@ def _observe(priors: Priors, draw: Draw | None, x: Array, rng: np.random.Generat
     """Noisy observations of sequences."""
     if draw is None:
         return priors.observation.draw(x, rng)
-    return same_shape(draw(priors.shape.full(x), rng), "draw", priors.shape, "prior_p")
+    made = same_shape(called(draw, "draw", priors.shape.full(x), rng), "draw", priors.shape, "prior_p")
+    if len(made) != len(x):
+        raise DataError(f"draw: returned {len(made)} observations of {len(x)} sequences; return one of each")
+    return made

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import as_matrix, frozen
+from ...arrays import as_count, as_matrix, as_numbers, frozen
+from ...checks import LARGEST
 from ...entropy import Array, Index
 from ...errors import DataError
 
@@ -55,11 +56,12 @@ def as_windows(x: Any, name: str) -> tuple[Array, Shape]:
     if len(sizes) < 2:
         raise DataError(f"{name}: has {len(sizes)} dimensions; pass one row for each sequence")
     if len(sizes) == 2:
-        rows = as_matrix(x, name)
+        rows = as_matrix(x, name, limit=LARGEST)
         return rows, Shape(rows.shape[1])
     if len(sizes) != 3:
         raise DataError(f"{name}: has {len(sizes)} dimensions; pass (rows, window) or (rows, window, channels)")
-    return as_matrix(np.reshape(x, (sizes[0], -1)), name), Shape(sizes[1], sizes[2])
+    values = as_numbers(x, name)
+    return as_matrix(values.reshape(sizes[0], -1), name, limit=LARGEST), Shape(sizes[1], sizes[2])
 
 
 def same_shape(x: Any, name: str, shape: Shape, other: str) -> Array:
@@ -72,9 +74,9 @@ def same_shape(x: Any, name: str, shape: Shape, other: str) -> Array:
 
 def check_window(window: Any, prior: Any) -> None:
     """Raise if the window is not that of the prior samples."""
-    sizes = _sizes(prior, "prior_p")
+    window, sizes = as_count(window, "window"), _sizes(prior, "prior_p")
     if len(sizes) > 1 and sizes[1] != window:
-        raise DataError(f"window: is {window!r}, the prior sequences have {sizes[1]} time points")
+        raise DataError(f"window: is {window}, the prior sequences have {sizes[1]} time points")
 
 
 def as_series(series: Any, shape: Shape, name: str = "series") -> Array:
@@ -87,7 +89,7 @@ def as_series(series: Any, shape: Shape, name: str = "series") -> Array:
            [2.]]))
     """
     try:
-        values = as_matrix(series, name)
+        values = as_matrix(series, name, limit=LARGEST)
     except DataError as error:
         # without those rows all later times would be wrong
         raise DataError(str(error).replace("drop those rows or fill them in first", "fill them in first")) from None
@@ -127,8 +129,7 @@ def cut_pairs(series: Array, window: int, step: int, reference: Array | None = N
     >>> times, before.tolist(), after.tolist()
     (array([2, 4]), [[0.0, 1.0], [2.0, 3.0]], [[2.0, 3.0], [4.0, 5.0]])
     """
-    if not isinstance(step, (int, np.integer)) or step < 1:
-        raise DataError(f"step: {step!r} is not a whole number of at least 1")
+    step = as_count(step, "step")
     first = window if reference is None else 0
     if len(series) < first + window:
         needs = f"two windows of {window}" if reference is None else f"a window of {window}"
@@ -143,7 +144,5 @@ def cut_pairs(series: Array, window: int, step: int, reference: Array | None = N
 
 def _sizes(x: Any, name: str) -> tuple[int, ...]:
     """The shape of an array, a data frame or a list of lists."""
-    try:
-        return np.shape(x)
-    except ValueError as error:
-        raise DataError(f"{name}: cannot be read as an array of numbers ({error})") from error
+    shape = getattr(x, "shape", None)
+    return shape if isinstance(shape, tuple) else as_numbers(x, name).shape
