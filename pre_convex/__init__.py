@@ -39,6 +39,7 @@ _HOMES = {
     "Solutions": "solvers",
     "SolveError": "errors",
     "Status": "solution",
+    "UnfittedError": "estimators",
     "UnknownSolverError": "errors",
     "certify": "solvers",
     "conditions": "theory",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:  # repeated names: type checkers of users see them as exported
     from .estimators import KLIEP as KLIEP
     from .estimators import PluginRatio as PluginRatio
     from .estimators import PosteriorRatio as PosteriorRatio
+    from .estimators import UnfittedError as UnfittedError
     from .feasibility import Hull as Hull
     from .feasibility import Position as Position
     from .feasibility import minimal_radius as minimal_radius

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import MOST, as_count, as_flag, as_vector, shown
+from .checks import LARGEST
 from .entropy import Array, exp, log, log_normalise
 from .errors import DataError
-from .problem import RatioProblem
+from .problem import RatioProblem, as_problem
 from .progress import track
 from .rng import Rng, spawned
 from .solution import Status
@@ -44,11 +46,14 @@ def bootstrap(
     that they share the features and are refitted together, unless the user's penalty or constraints ask for a program
     of their own. The result depends on ``rng`` only, not on the number of jobs.
     """
+    as_problem(problem)
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError("problem: has no p side in memory to resample; build it from arrays of samples")
-    if not isinstance(replicates, (int, np.integer)) or replicates < 2:
-        raise DataError(f"replicates: {replicates!r} is not a whole number of at least 2")
-    streams = spawned(rng, int(replicates))
+    delta = as_vector(delta, "delta", problem.k, limit=LARGEST)
+    replicates, progress = as_count(replicates, "replicates", 2), as_flag(progress, "progress")
+    if not isinstance(jobs, int | np.integer) or isinstance(jobs, bool) or not jobs:
+        raise DataError(f"jobs: {shown(jobs)} is not a number of processes; 1 stays in this one, -1 uses every core")
+    streams = spawned(rng, replicates)
     if penalty is None and constraints is None:
         size = min(GROUP, max(1, GROUP_NUMBERS // problem.n_q))
         refit = partial(_refit_together, problem, delta)
@@ -61,7 +66,9 @@ def bootstrap(
     else:
         from joblib import Parallel, delayed
 
-        found = Parallel(n_jobs=jobs, return_as="generator")(delayed(refit)(group) for group in groups)
+        found = Parallel(n_jobs=int(max(min(jobs, len(groups)), -MOST)), return_as="generator")(
+            delayed(refit)(group) for group in groups
+        )
     return np.concatenate(list(track(found, "bootstrap", len(groups)) if progress else found))
 
 

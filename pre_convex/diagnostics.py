@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import frozen
+from .arrays import as_vector, frozen
 from .entropy import Array, effective_sample_size, exp, exp_of, log
 from .errors import DataError, MissingExtraError
 from .feasibility import minimal_radius
 from .passes import Rows, highest_logit, tilt
-from .problem import RatioProblem
+from .problem import RatioProblem, as_problem
 from .solution import Solution
 from .threads import one_thread_each
 
@@ -93,12 +93,16 @@ def pareto_k(log_weights: Array) -> float:
         from arviz_stats.base import array_stats
     except ImportError:
         raise MissingExtraError("arviz-stats", "diagnostics") from None
+    log_weights = as_vector(log_weights, "log_weights", log_weights=True)
     finite = log_weights[log_weights > -np.inf]
     if finite.size < 25 or np.ptp(finite) == 0.0:
         return float("nan") if finite.size < 25 else float("-inf")
     with np.errstate(all="ignore"):
-        # psislw is made for leave-one-out and takes the logarithms of inverse weights
-        return float(array_stats.psislw(finite.max() - finite)[1])
+        try:
+            # psislw is made for leave-one-out and takes the logarithms of inverse weights
+            return float(array_stats.psislw(finite.max() - finite)[1])
+        except ValueError:  # the largest weights are all the same: no tail is lighter
+            return float("-inf")
 
 
 @one_thread_each()
@@ -107,8 +111,16 @@ def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
 
     Where rows are read block by block, no tail index is fitted: it would need all weights at once.
     """
+    as_problem(problem)
     if problem.rows_p is None:
         raise DataError("problem: has no p side; build it from samples")
+    if not isinstance(solution, Solution):
+        raise DataError(f"solution: must be a Solution, not {type(solution).__name__}; solve() returns one")
+    if solution.delta.size != problem.k or solution.mu.size != problem.n_q:
+        raise DataError(
+            f"solution: has {solution.delta.size} coefficients and {solution.mu.size} weights, the problem needs "
+            f"{problem.k} and {problem.n_q}; pass the solution of this problem"
+        )
     H = problem.hessian(solution.delta)
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     eigenvalues = np.linalg.eigvalsh(H / np.outer(scale, scale))

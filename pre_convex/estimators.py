@@ -8,16 +8,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from .arrays import as_matrix, as_scalar, column_names
+from .arrays import as_choice, as_count, as_flag, as_matrix, as_scalar, column_names
 from .bootstrap import bootstrap
+from .checks import LARGEST
 from .diagnostics import Diagnostics, diagnose
 from .distributed import is_dask
 from .entropy import Array, exp, log_normalise, log_sum_exp
 from .errors import DataError
 from .features import Concatenation, FeatureMap, make_features
-from .inference import Inference, Interval, WaldTest
+from .inference import Inference, Interval, WaldTest, confidence, share
+from .influence import KINDS
 from .kernels import Kernel
 from .likelihoods import log_likelihood
+from .norms import get_norm
 from .problem import RatioProblem
 from .report import Report, make_report
 from .rng import Rng, as_generator, as_seed
@@ -26,7 +29,11 @@ from .solution import Solution
 from .solvers import solve
 from .threads import one_thread_each
 
-__all__ = ["KLIEP", "PluginRatio", "PosteriorRatio"]
+__all__ = ["KLIEP", "PluginRatio", "PosteriorRatio", "UnfittedError"]
+
+
+class UnfittedError(DataError, NotFittedError):  # type: ignore[misc]
+    """An estimator is asked before it is fitted; scikit-learn's ``NotFittedError`` too."""
 
 
 class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
@@ -116,6 +123,10 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         log_lik_p, log_lik_q : arrays, functions x -> (n,), or None
         """
         seed = as_seed(self.random_state, "random_state")
+        share(self.alpha, "alpha")
+        as_count(self.cv, "cv", 2)
+        as_flag(self.one_se, "one_se")
+        as_flag(self.paired, "paired")
         columns = column_names(x_p) or column_names(x_q)
         self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q, seed)
         problem = RatioProblem.from_samples(
@@ -160,7 +171,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             samples = (x_p, x_q, log_lik_p, log_lik_q)
             return cross_validated_kernel(features, *samples, folds=self.cv, paired=self.paired, rng=seed)
         parts = features.parts if isinstance(features, Concatenation) else (features,)
-        if any(isinstance(part, Kernel) for part in parts) and self.norm != 2:
+        if any(isinstance(part, Kernel) for part in parts) and get_norm(self.norm).order != 2:
             raise DataError("norm: a kernel's features are coordinates of an RKHS, whose norm is norm=2")
         if not any(isinstance(part, Kernel) and part.factor is None for part in parts):
             return features
@@ -171,15 +182,15 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def _choose_radius(self, problem: RatioProblem, seed: Any) -> RadiusChoice | None:
         """The radius by name; ``None`` when it is a number."""
-        if isinstance(self.radius, str) and not (self.penalty is None and self.constraints is None):
+        if not isinstance(self.radius, str):
+            return None
+        if self.radius not in ("auto", "cv"):
+            raise DataError(f"radius: {self.radius!r} is not known; use a number, 'auto' or 'cv'")
+        if not (self.penalty is None and self.constraints is None):
             raise DataError("radius: 'auto' and 'cv' know nothing of a penalty or constraints; give a number with them")
         if self.radius == "auto":
             return automatic_radius(problem, alpha=self.alpha, rng=seed)
-        if self.radius == "cv":
-            return cross_validated_radius(problem, folds=self.cv, one_se=self.one_se, rng=seed)
-        if isinstance(self.radius, str):
-            raise DataError(f"radius: {self.radius!r} is not known; use a number, 'auto' or 'cv'")
-        return None
+        return cross_validated_radius(problem, folds=self.cv, one_se=self.one_se, rng=seed)
 
     @property
     def mu_(self) -> Array:
@@ -189,7 +200,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self) -> None:
         if not hasattr(self, "solution_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+            raise UnfittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
     def _rows(self, x: Any, name: str = "x") -> Array:
         """New samples as a matrix with the columns of the fit, in its order."""
@@ -207,18 +218,28 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"{name}: has {rows.shape[1]} columns, the fit had {self.n_features_in_}")
         return rows
 
+    def _features(self, rows: Array, name: str) -> Array:
+        """Features of new samples, of a size that ⟨δ̂, f(x)⟩ does not overflow."""
+        features = as_matrix(self.features_(rows), f"features({name})", limit=LARGEST)
+        if features.shape[1] != self.problem_.k:
+            raise DataError(f"features: {features.shape[1]} columns for {name}, the fit had {self.problem_.k}")
+        return features
+
     @one_thread_each()
-    def log_ratio(self, x: Any) -> Array:
-        """Log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO], shape (n,)."""
-        rows = self._rows(x)
-        features = as_matrix(self.features_(rows), "features(x)")
+    def _log_ratio(self, x: Any, name: str) -> Array:
+        features = self._features(self._rows(x, name), name)
         origin = self.problem_.rows.origin
         features = features if origin is None else features - origin
         return np.asarray(features @ self.delta_ - self.problem_.tilt(self.delta_).log_z)
 
+    def log_ratio(self, x: Any) -> Array:
+        """Log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO], shape (n,)."""
+        return self._log_ratio(x, "x")
+
     def ratio(self, x: Any) -> Array:
-        """r(x; δ̂)."""
-        return exp(self.log_ratio(x))
+        """r(x; δ̂); infinite where it is beyond the largest number, see :meth:`log_ratio`."""
+        with np.errstate(over="ignore"):
+            return exp(self.log_ratio(x))
 
     @one_thread_each()
     def score(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> float:
@@ -227,8 +248,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         rows_p, rows_q = self._rows(x_p, "x_p"), self._rows(x_q, "x_q")
         w = log_normalise(log_likelihood(log_lik_p, rows_p, "log_lik_p"))
         a = log_normalise(log_likelihood(log_lik_q, rows_q, "log_lik_q"))
-        inner_p = as_matrix(self.features_(rows_p), "features(x_p)") @ self.delta_
-        inner_q = as_matrix(self.features_(rows_q), "features(x_q)") @ self.delta_
+        inner_p, inner_q = (self._features(r, n) @ self.delta_ for r, n in ((rows_p, "x_p"), (rows_q, "x_q")))
         return float(exp(w) @ inner_p - log_sum_exp(a + inner_q))
 
     def inference(self, kind: str = "centred") -> Inference:
@@ -249,7 +269,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     def log_ratio_interval(self, x: Any, level: float = 0.95, kind: str = "centred") -> Interval:
         """Confidence intervals of log r at new points."""
         rows = self._rows(x)
-        return self.inference(kind).log_ratio(self.features_(rows), level)
+        return self.inference(kind).log_ratio(self._features(rows, "x"), level)
 
     def divergence_interval(self, level: float = 0.95, kind: str = "centred") -> Interval:
         """Confidence interval of the divergence."""
@@ -281,6 +301,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     def summary(self, level: float = 0.95, kind: str = "centred") -> Report:
         """Coefficients with their uncertainty, divergence, certificate, effective sample sizes and warnings."""
         self._fitted()
+        level, kind = confidence(level), as_choice(kind, "kind", KINDS)
         inference, refusal = None, ""
         try:
             inference = self.inference(kind)
@@ -334,22 +355,26 @@ class PluginRatio(KLIEP):
         self.log_lik_p_, self.log_lik_q_ = log_lik_p, log_lik_q
         rows = self._rows(x_q, "x_q")
         a = log_normalise(log_likelihood(log_lik_q, rows, "log_lik_q"))
-        self.log_constant_ = log_sum_exp(a + self._unnormalised(rows))
+        can = a > -np.inf  # a row without weight has no part in the mean, whatever its ratio
+        self.log_constant_ = log_sum_exp(a[can] + self._unnormalised(rows[can], "x_q"))
         self.divergence_ = -self._loss(x_p, x_q, log_lik_p, log_lik_q)
         return self
 
-    def _unnormalised(self, rows: Array) -> Array:
-        prior = super().log_ratio(rows)
-        return np.asarray(
-            prior
-            + log_likelihood(self.log_lik_p_, rows, "log_lik_p")
-            - log_likelihood(self.log_lik_q_, rows, "log_lik_q")
-        )
+    def _unnormalised(self, rows: Array, name: str) -> Array:
+        prior = super()._log_ratio(rows, name)
+        l_p = log_likelihood(self.log_lik_p_, rows, "log_lik_p", whole=False)
+        l_q = log_likelihood(self.log_lik_q_, rows, "log_lik_q", whole=False)
+        neither = np.flatnonzero((l_p == -np.inf) & (l_q == -np.inf))
+        if neither.size:
+            raise DataError(
+                f"{name}: row {neither[0]} cannot occur under either likelihood, so that its ratio is 0/0; leave it out"
+            )
+        return np.asarray(prior + l_p - l_q)
 
     @one_thread_each()
-    def log_ratio(self, x: Any) -> Array:
+    def _log_ratio(self, x: Any, name: str) -> Array:
         """Log prior ratio plus log-likelihood ratio, normalised."""
-        return self._unnormalised(self._rows(x)) - self.log_constant_
+        return self._unnormalised(self._rows(x, name), name) - self.log_constant_
 
     def inference(self, kind: str = "centred") -> Inference:
         """Refused: the coefficients are those of the prior ratio alone."""
@@ -362,7 +387,9 @@ class PluginRatio(KLIEP):
         rows_p, rows_q = self._rows(x_p, "x_p"), self._rows(x_q, "x_q")
         w = log_normalise(log_likelihood(log_lik_p, rows_p, "log_lik_p"))
         a = log_normalise(log_likelihood(log_lik_q, rows_q, "log_lik_q"))
-        return float(log_sum_exp(a + self.log_ratio(rows_q)) - exp(w) @ self.log_ratio(rows_p))
+        p, q = w > -np.inf, a > -np.inf  # rows without weight have no part, whatever their ratio
+        log_p, log_q = self._log_ratio(rows_p[p], "x_p"), self._log_ratio(rows_q[q], "x_q")
+        return float(log_sum_exp(a[q] + log_q) - exp(w[p]) @ log_p)
 
     @one_thread_each()
     def score(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> float:

@@ -18,15 +18,16 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, chdtri, ndtri
 
-from .arrays import as_matrix, as_scalar, as_vector, frozen
+from .arrays import as_choice, as_matrix, as_numbers, as_scalar, as_vector, frozen
+from .checks import LARGEST
 from .entropy import Array, exp, log
 from .errors import DataError
 from .influence import KINDS, influence
 from .linear import null_directions, solve_psd
-from .problem import RatioProblem
+from .problem import RatioProblem, as_problem
 from .threads import one_thread_each
 
-__all__ = ["Inference", "Interval", "WaldTest", "confidence", "weighted_chi2_sf"]
+__all__ = ["Inference", "Interval", "WaldTest", "confidence", "share", "weighted_chi2_sf"]
 
 #: step of the trapezoid rule and final slope of the path in :func:`weighted_chi2_sf`
 STEP, SLOPE = 0.04, 0.8
@@ -82,8 +83,8 @@ class Inference:
     """
 
     def __init__(self, problem: RatioProblem, delta: Any, *, kind: str = "centred") -> None:
-        if kind not in KINDS:
-            raise DataError(f"kind: {kind!r} is not known; use one of {', '.join(KINDS)}")
+        as_choice(kind, "kind", KINDS)
+        as_problem(problem)
         if problem.radius > 0.0:
             raise DataError(
                 f"radius: a radius of {problem.radius:g} biases the estimate towards zero by as much as its noise, so "
@@ -120,7 +121,7 @@ class Inference:
 
         The noise of the empirical log Z counts too, and does not vanish where f(x) equals the mean of F.
         """
-        f = as_matrix(features, "features")
+        f = as_matrix(features, "features", limit=LARGEST)
         if f.shape[1] != self.problem.k:
             raise DataError(f"features: have {f.shape[1]} columns where the problem has {self.problem.k}")
         z = solve_psd(self._sums.H, (f - self.problem.target).T)
@@ -162,16 +163,20 @@ class Inference:
         hypothesis : array of shape (m, k), optional
         value : float or array of shape (m,)
         """
-        L = np.eye(self.problem.k) if hypothesis is None else np.atleast_2d(as_matrix(hypothesis, "hypothesis"))
-        if hypothesis is not None and np.ndim(hypothesis) == 1:
-            L = L.T
+        L = np.eye(self.problem.k)
+        if hypothesis is not None:
+            L = as_matrix(np.atleast_2d(as_numbers(hypothesis, "hypothesis")), "hypothesis")
         if L.shape[1] != self.problem.k:
             raise DataError(f"hypothesis: has {L.shape[1]} columns for {self.problem.k} coefficients")
-        goal = as_vector(value, "value") if np.ndim(value) else np.asarray(as_scalar(value, "value"))
+        goal = as_numbers(value, "value")
+        goal = as_vector(goal, "value") if goal.ndim else np.asarray(as_scalar(value, "value"))
         if goal.ndim and goal.shape != (len(L),):
             raise DataError(
                 f"value: has shape {goal.shape} for {len(L)} rows of the hypothesis; give a number or ({len(L)},)"
             )
+        size = np.abs(L).max(axis=1)  # a row of the hypothesis says the same in any unit
+        size[size == 0.0] = 1.0
+        L, goal = L / size[:, None], goal / size
         off = L @ self.delta - goal
         C = self._testable(L)
         L, off = C @ L, C @ off
@@ -181,7 +186,8 @@ class Inference:
         values, vectors = np.linalg.eigh(V / np.outer(unit, unit))
         keep = values > 1e-10
         df = int(keep.sum())
-        statistic = float((np.square(vectors[:, keep].T @ (off / unit)) / values[keep]).sum())
+        with np.errstate(over="ignore"):  # infinitely far from the hypothesis
+            statistic = float((np.square(vectors[:, keep].T @ (off / unit)) / values[keep]).sum())
         return WaldTest(statistic, df, float(chdtrc(df, statistic)) if df else 1.0)
 
     def _testable(self, L: Array) -> Array:
@@ -202,17 +208,23 @@ class Inference:
         return test.df == 0 or test.statistic <= float(chdtri(test.df, 1.0 - confidence(level)))
 
 
+def share(value: Any, name: str) -> float:
+    """A number strictly between zero and one."""
+    number = as_scalar(value, name)
+    if not 0.0 < number < 1.0:
+        raise DataError(f"{name}: {number:g} is not between 0 and 1")
+    return number
+
+
 def confidence(level: Any) -> float:
     """A confidence level between zero and one."""
-    value = as_scalar(level, "level")
-    if not 0.0 < value < 1.0:
-        raise DataError(f"level: {value:g} is not between 0 and 1")
-    return value
+    return share(level, "level")
 
 
 def _interval(estimate: Array, std_error: Array, level: float) -> Interval:
     """Normal interval."""
-    width = float(ndtri(0.5 + 0.5 * confidence(level))) * std_error
+    level = confidence(level)
+    width = float(ndtri(0.5 + 0.5 * level)) * std_error
     return Interval(estimate, std_error, estimate - width, estimate + width, level)
 
 
@@ -228,6 +240,9 @@ def weighted_chi2_sf(x: float, weights: Array) -> float:
     >>> [round(weighted_chi2_sf(x, np.ones(k)), 9) for x, k in ((3.841458820694124, 1), (5.991464547107979, 2))]
     [0.05, 0.05]
     """
+    x, weights = as_scalar(x, "x"), as_numbers(weights, "weights")
+    if weights.ndim != 1 or not np.all((weights >= 0.0) & (weights < np.inf)):
+        raise DataError("weights: must be finite and not negative, one for each square of the sum")
     weights = weights[weights > 0.0]
     if weights.size == 0:
         return 1.0

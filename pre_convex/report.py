@@ -111,7 +111,7 @@ class Report:
 
 def _numbers(row: Array) -> list[str]:
     """A row as text; a feature in large or small units, whose digits four decimals would lose, with an exponent."""
-    size = np.nanmax(np.abs(row[:2]))
+    size = np.max(np.abs(row[:2]), where=~np.isnan(row[:2]), initial=0.0)
     plain = size < 1e-12 or 0.001 <= size < 1e5  # what a solver leaves of a zero is shown as one
     number = "{:.4f}" if plain else "{:.2e}"
     formats = (number, number, "{:.2f}", "{:.3f}", number, number)

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_matrix, frozen
+from .arrays import as_count, as_flag, as_matrix, frozen
+from .checks import LARGEST
 from .entropy import Array, exp, log_normalise, log_of, log_sum_exp
 from .errors import DataError
 from .feasibility import minimal_radius
+from .inference import share
 from .kernels import Kernel, median_length_scale
+from .likelihoods import log_likelihood
 from .linear import square_root
-from .problem import RatioProblem
+from .problem import RatioProblem, as_problem
 from .rng import Rng, as_generator, as_seed
 from .solvers import radius_path, solve
 from .threads import one_thread_each
@@ -62,8 +65,8 @@ def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0
     so the radius falls with the root of n. Weights at a shrunk δ are more even than at δ*, so for posteriors far apart
     the quantile is too small. A radius below the distance to the hull is raised to just above it.
     """
-    if not 0.0 < alpha < 1.0:
-        raise DataError(f"alpha: {alpha!r} is not between 0 and 1")
+    alpha, draws = share(alpha, "alpha"), as_count(draws, "draws", 100)
+    as_problem(problem)
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError("radius: 'auto' needs the p samples in memory; pass arrays, or a number as radius")
     reach = minimal_radius(problem).radius
@@ -96,11 +99,14 @@ def cross_validated_radius(
 
     The path goes from the radius at which δ is zero down to ``span`` times it.
     """
+    as_problem(problem)
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError("radius: 'cv' needs the p samples in memory; pass arrays, or a number as radius")
     n_p, n_q = len(problem.features_p), problem.n_q
-    if not 2 <= folds <= min(n_p, n_q):
-        raise DataError(f"cv: {folds!r} folds are not possible with {n_p} and {n_q} rows")
+    if as_count(folds, "folds", 2) > min(n_p, n_q):
+        raise DataError(f"folds, or cv: {folds} are not possible with {n_p} and {n_q} rows; take fewer")
+    as_flag(one_se, "one_se")
+    steps, span = as_count(steps, "steps", 2), share(span, "span")
     top = problem.ball(problem.gradient(np.zeros(problem.k)))
     radii = top * exp(np.linspace(0.0, log_of(span), steps))
     generator = as_generator(rng)
@@ -133,13 +139,20 @@ def cross_validated_kernel(
     rng: Rng = 0,
 ) -> Kernel:
     """The kernel with the length scale, among multiples of the median distance, whose best radius scores best."""
-    x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
+    if not isinstance(kernel, Kernel):
+        raise DataError(f"kernel: must be a Kernel, not {type(kernel).__name__}")
+    x_p, x_q = as_matrix(x_p, "x_p", limit=LARGEST), as_matrix(x_q, "x_q", limit=LARGEST)
+    if x_p.shape[1] != x_q.shape[1]:
+        raise DataError(f"x_q: has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}")
+    as_count(folds, "folds", 2)
+    as_flag(paired, "paired")
+    l_p, l_q = log_likelihood(log_lik_p, x_p, "log_lik_p"), log_likelihood(log_lik_q, x_q, "log_lik_q")
     points = np.concatenate([x_p, x_q])
     median, seed = median_length_scale(points), as_seed(rng)  # the same landmarks and folds for all length scales
     best, chosen = -np.inf, None
     for multiple in LENGTH_SCALES:
         candidate = replace(kernel, length_scale=multiple * median).fitted(points, seed)
-        problem = RatioProblem.from_samples(x_p, x_q, log_lik_p, log_lik_q, features=candidate, paired=paired)
+        problem = RatioProblem.from_samples(x_p, x_q, l_p, l_q, features=candidate, paired=paired)
         score = float(cross_validated_radius(problem, folds=folds, rng=seed, steps=12).mean.max())
         if score > best:
             best, chosen = score, candidate

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_scalar, as_vector
+from .arrays import as_count, as_matrix, as_scalar, as_vector
+from .checks import LARGEST, check_radius
 from .entropy import Array, exp
 from .errors import DataError
-from .problem import RatioProblem
+from .problem import RatioProblem, as_problem
 from .rng import Rng, as_generator, as_seed
 from .threads import one_thread_each
 
@@ -66,13 +67,27 @@ class Conditions:
 
     def holds(self, C_r: float) -> bool:
         """Whether R₁/R₂ = √n · radius / C_r bounds the ratio."""
-        return bool(self.ratio <= np.sqrt(self.n) * self.radius / C_r)
+        constant = as_scalar(C_r, "C_r")
+        if constant <= 0.0:
+            raise DataError(f"C_r: {constant:g} is not positive; the theorem asks for a number above 1")
+        return bool(self.ratio * constant <= np.sqrt(self.n) * self.radius)
 
 
 @one_thread_each()
 def min_eigenvalue(problem: RatioProblem, delta: Any) -> float:
     """λ_min of the Hessian at δ."""
-    return float(np.linalg.eigvalsh(problem.hessian(delta))[0])
+    return float(np.linalg.eigvalsh(as_problem(problem).hessian(delta))[0])
+
+
+def _ball(problem: Any, centre: Any, radius: Any, starts: Any, name: str = "centre") -> tuple[Array, float, int]:
+    """Centre, radius and number of starts, looked at."""
+    delta = as_vector(centre, name, as_problem(problem).k, limit=LARGEST)
+    if not problem.rows.in_memory:
+        raise DataError("problem: is read block by block; use problem.in_memory()")
+    size = check_radius(radius)
+    if size == 0.0:
+        raise DataError("radius: must be positive")
+    return delta, size, as_count(starts, "starts", 0)
 
 
 def _descend(function: Any, centre: Array, radius: float, starts: int, rng: Rng) -> tuple[float, Array]:
@@ -118,15 +133,14 @@ def min_eigenvalue_in_ball(
     problem: RatioProblem, centre: Any, radius: float, *, starts: int = 12, rng: Rng = 0
 ) -> tuple[float, Array]:
     """Minimum of λ_min over the ball, and where it is reached, by projected gradient from the best of some starts."""
-    if as_scalar(radius, "radius") <= 0.0:
-        raise DataError("radius: must be positive")
+    centre, radius, starts = _ball(problem, centre, radius, starts)
 
     def function(delta: Array) -> tuple[float, Array]:
         at = _Cumulants(problem, delta)
         values, vectors = np.linalg.eigh(at.H)
         return float(values[0]), at.slope(vectors[:, 0])
 
-    return _descend(function, as_vector(centre, "centre", problem.k), radius, starts, rng)
+    return _descend(function, centre, radius, starts, rng)
 
 
 @one_thread_each()
@@ -134,8 +148,10 @@ def weyl_bound(
     problem: RatioProblem, centre: Any, radius: float, *, reference: Any = None, starts: int = 12, rng: Rng = 0
 ) -> float:
     """λ_min(Σ) − max over the ball of ‖Σ − H(δ)‖, Weyl's lower bound; Σ is the Hessian at the centre by default."""
-    delta = as_vector(centre, "centre", problem.k)
-    S = problem.hessian(delta) if reference is None else np.asarray(reference, dtype=float)
+    delta, radius, starts = _ball(problem, centre, radius, starts)
+    S = problem.hessian(delta) if reference is None else as_matrix(reference, "reference", limit=LARGEST)
+    if S.shape != (problem.k, problem.k) or not np.allclose(S, S.T):
+        raise DataError(f"reference: must be a symmetric matrix of shape ({problem.k}, {problem.k})")
 
     def function(delta: Array) -> tuple[float, Array]:
         at = _Cumulants(problem, delta)
@@ -144,7 +160,7 @@ def weyl_bound(
         sign = 1.0 if values[i] >= 0.0 else -1.0
         return -abs(float(values[i])), -sign * at.slope(vectors[:, i])
 
-    worst, _ = _descend(function, delta, as_scalar(radius, "radius"), starts, rng)
+    worst, _ = _descend(function, delta, radius, starts, rng)
     return float(np.linalg.eigvalsh(S)[0] + worst)
 
 
@@ -160,7 +176,7 @@ def conditions(problem: RatioProblem, delta: Any, radius: float, *, starts: int 
     >>> c.weyl <= c.eigenvalue_in_ball <= c.eigenvalue
     True
     """
-    delta = as_vector(delta, "delta", problem.k)
+    delta, radius, starts = _ball(problem, delta, radius, starts, "delta")
     n_p = problem.n_q if problem.features_p is None else len(problem.features_p)
     n = min(n_p, problem.n_q)
     score = float(np.sqrt(n) * np.linalg.norm(problem.gradient(delta)))
@@ -168,4 +184,4 @@ def conditions(problem: RatioProblem, delta: Any, radius: float, *, starts: int 
     inside, _ = min_eigenvalue_in_ball(problem, delta, radius, starts=starts, rng=seed)
     weyl = weyl_bound(problem, delta, radius, starts=starts, rng=seed)
     ratio = score / inside if inside > 0.0 else np.inf
-    return Conditions(n, float(radius), score, min_eigenvalue(problem, delta), inside, weyl, ratio)
+    return Conditions(n, radius, score, min_eigenvalue(problem, delta), inside, weyl, ratio)
