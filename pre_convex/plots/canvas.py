@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import shown
 from ..entropy import Index
 from ..errors import DataError, MissingExtraError
+from ..estimators import PosteriorRatio
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Figure
-
-    from ..estimators import PosteriorRatio
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
@@ -39,9 +39,39 @@ def new_figure(width: float, height: float) -> Figure:
 
 def axes_of(ax: Axes | None, width: float, height: float) -> tuple[Axes, bool]:
     """The axes to draw on, and whether their figure is new."""
-    if ax is not None:
-        return ax, False
-    return new_figure(width, height).subplots(), True
+    if ax is None:
+        return new_figure(width, height).subplots(), True
+    kind = getattr(ax, "name", None)
+    if not isinstance(kind, str) or not hasattr(ax, "get_xaxis_transform"):
+        raise DataError(f"ax: {shown(ax)} is not the axes of a plot; take them from figure.subplots()")
+    if kind != "rectilinear":
+        raise DataError(f"ax: has the projection {kind!r}; take plain axes, from figure.subplots()")
+    if ax.get_figure(root=True) is None:
+        raise DataError("ax: has been removed from its figure; take other axes")
+    return ax, False
+
+
+def fitted(fit: Any, name: str = "fit") -> PosteriorRatio:
+    """The caller's estimator, if it is one and fitted."""
+    if not isinstance(fit, PosteriorRatio):
+        raise DataError(f"{name}: must be a fitted estimator of this package, not {type(fit).__name__}")
+    fit._fitted()
+    return fit
+
+
+def as_lines(lines: Any, name: str) -> tuple[str, ...]:
+    """Lines of text."""
+    lines = [lines] if isinstance(lines, str) else lines
+    if not isinstance(lines, list | tuple) or not all(isinstance(line, str) for line in lines):
+        raise DataError(f"{name}: {shown(lines)} is neither a text nor a sequence of texts")
+    return tuple(lines)
+
+
+def as_text(text: Any, name: str) -> str:
+    """One text."""
+    if not isinstance(text, str):
+        raise DataError(f"{name}: {shown(text)} is not a text")
+    return text
 
 
 def label(name: str, length: int = NAME_LENGTH) -> str:
@@ -149,6 +179,7 @@ def position(key: Any, names: Sequence[str], argument: str) -> int:
         if key not in names:
             raise DataError(f"{argument}: {key!r} is not among {', '.join(names[:10])}{', …' * (len(names) > 10)}")
         return list(names).index(key)
-    if not isinstance(key, (int, np.integer)) or not -len(names) <= key < len(names):
-        raise DataError(f"{argument}: {key!r} is neither a name nor an index below {len(names)}")
+    whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
+    if not whole or not -len(names) <= key < len(names):
+        raise DataError(f"{argument}: {shown(key)} is neither a name nor an index below {len(names)}")
     return int(key) % len(names)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import as_count, as_matrix, as_numbers, as_scalar, as_vector, shown
+from ..checks import LARGEST
 from ..entropy import Array, Index
-from .canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, new_figure, set_legend
+from ..errors import DataError
+from .canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, as_text, new_figure, set_legend
 
 if TYPE_CHECKING:
     from .canvas import Figure
@@ -57,10 +60,15 @@ def plot_scan(
     >>> len(figure.axes)
     2
     """
-    unit = 1.0 if rate is None else rate
+    series, times, scores, peaks, threshold = _looked_at(series, times, scores, peaks, threshold)
+    window = as_count(window, "window", 0)
+    unit = 1.0 if rate is None else as_scalar(rate, "rate")
+    if unit <= 0.0:
+        raise DataError(f"rate: {unit:g} is not positive; it counts time points in a second")
+    method = as_text(method, "method")
     figure = new_figure(9.0, 5.0)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.0, 1.25])
-    channels = series[:, None] if series.ndim == 1 else series
+    channels = series
     stride = max(1, len(series) // POINTS)
     at = np.arange(0, len(series), stride) / unit
     named, last = len(CHANNELS), channels.shape[1] - 1
@@ -100,3 +108,25 @@ def plot_scan(
     below.margins(y=0.12)
     set_legend(below, columns=5)
     return figure
+
+
+def _looked_at(
+    series: Any, times: Any, scores: Any, peaks: Any, threshold: Any
+) -> tuple[Array, Index, Array, list[int], float]:
+    """What is drawn, as arrays that belong together; scores may be infinite or unknown."""
+    rows, found = as_matrix(series, "series", limit=LARGEST), as_numbers(scores, "scores")
+    at = as_vector(times, "times", limit=LARGEST)
+    if found.shape != at.shape:
+        raise DataError(f"scores: has shape {found.shape} for {len(at)} times; pass one score for each")
+    if np.any(at != np.round(at)):
+        raise DataError("times: must be whole numbers, the time points of the scores")
+    if np.any(np.abs(found[np.isfinite(found)]) > LARGEST):
+        raise DataError(f"scores: has numbers beyond {LARGEST:g}, which no axis can show; infinite ones are marked")
+    if not isinstance(peaks, list | tuple | range | np.ndarray) or np.ndim(peaks) != 1:
+        raise DataError(f"peaks: {shown(peaks)} is not a sequence of places among the times")
+    places = [as_count(place, "peaks", 0) for place in peaks]
+    for place in places:
+        if place >= len(at):
+            raise DataError(f"peaks: {place} is not a place among {len(at)} times")
+    limit = threshold if isinstance(threshold, float | np.floating) else as_scalar(threshold, "threshold")
+    return rows, at.astype(np.intp), found, places, float(limit)

@@ -7,9 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import as_matrix, as_names, as_numbers, as_scalar, as_vector, called, shown
+from ..checks import LARGEST
 from ..entropy import Array, Index
 from ..errors import DataError
-from .canvas import BLUE, GREY, ORANGE, axes_of, label, labels, name_rows, set_legend, set_title, shown_of, text_width
+from .canvas import (
+    BLUE,
+    GREY,
+    ORANGE,
+    as_lines,
+    as_text,
+    axes_of,
+    label,
+    labels,
+    name_rows,
+    set_legend,
+    set_title,
+    shown_of,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -44,6 +60,11 @@ def plot_effects(
     xlabel : str
     ax : Axes, optional
     """
+    effect, names = as_vector(effect, "effect", limit=LARGEST), as_names(names, "names")
+    if len(names) != len(effect):
+        raise DataError(f"names: {len(names)} names for {len(effect)} effects")
+    lower, upper = _limits(lower, "lower", len(effect)), _limits(upper, "upper", len(effect))
+    title, xlabel = as_lines(title, "title"), as_text(xlabel, "xlabel")
     count = int(np.sum(effect != 0.0)) or len(effect)  # what has no effect needs no bar, unless nothing has one
     order = np.argsort(-np.abs(effect), kind="stable")[: min(count, MOST_EFFECTS)]
     value, at = effect[order], np.arange(len(order))
@@ -53,10 +74,10 @@ def plot_effects(
     ax, own = axes_of(ax, 6.8, 1.9 + 0.26 * max(len(order), 4))
     for colour, positive, name in ((BLUE, True, "for the label"), (ORANGE, False, "against it")):
         side = (value > 0.0) if positive else (value < 0.0)
-        for shown, alpha in ((side & clear, 1.0), (side & ~clear, 0.3)):
-            if shown.any():
+        for drawn, alpha in ((side & clear, 1.0), (side & ~clear, 0.3)):
+            if drawn.any():
                 named = name if alpha == 1.0 else f"{name}, not told apart from zero"
-                ax.barh(at[shown], value[shown], height=0.66, color=colour, alpha=alpha, label=named, zorder=2)
+                ax.barh(at[drawn], value[drawn], height=0.66, color=colour, alpha=alpha, label=named, zorder=2)
     if lower is not None and upper is not None:
         ax.hlines(at, lower[order], upper[order], color="black", linewidth=1.3, zorder=3)
     ax.axvline(0.0, color="black", linewidth=0.9, zorder=1)
@@ -69,6 +90,16 @@ def plot_effects(
     if value.any():
         set_legend(ax, 2)
     return ax
+
+
+def _limits(limit: Any, name: str, length: int) -> Array | None:
+    """Ends of intervals; nan where there is none."""
+    if limit is None:
+        return None
+    found = as_numbers(limit, name)
+    if found.shape != (length,) or np.isinf(found).any():
+        raise DataError(f"{name}: must have a finite number or nan for each of {length} effects")
+    return found
 
 
 def plot_boundary(
@@ -100,14 +131,24 @@ def plot_boundary(
     title : sequence of str
     ax : Axes, optional
     """
+    points = as_matrix(points, "points", limit=LARGEST)
     if points.shape[1] != 2:
         raise DataError(f"points: have {points.shape[1]} features; a boundary can be drawn for two of them")
+    probability = as_vector(probability, "probability", len(points))
+    coef, x = as_vector(coef, "coef", 2, limit=LARGEST), as_vector(x, "x", 2, limit=LARGEST)
+    intercept, names, title = as_scalar(intercept, "intercept"), as_names(names, "names"), as_lines(title, "title")
+    if len(names) != 2:
+        raise DataError(f"names: {len(names)} names for 2 features")
+    if black_box is not None and not callable(black_box):
+        raise DataError(f"black_box: {shown(black_box)} is not a function of points")
     ax, own = axes_of(ax, 6.2, 5.6)
     low, high = points.min(axis=0), points.max(axis=0)
-    low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
+    pad = np.where(high > low, 0.08 * (high - low), 0.5 * np.maximum(np.abs(low), 1.0))
+    low, high = low - pad, high + pad
     if black_box is not None:
         u, v = np.meshgrid(np.linspace(low[0], high[0], 120), np.linspace(low[1], high[1], 120))
-        p = np.asarray(black_box(np.column_stack([u.ravel(), v.ravel()]))).reshape(u.shape)
+        answer = called(black_box, "black_box", np.column_stack([u.ravel(), v.ravel()]))
+        p = as_vector(answer, "black_box", u.size).reshape(u.shape)
         ax.contourf(u, v, p, levels=np.linspace(0.0, 1.0, 11), cmap=_diverging(), alpha=0.35, zorder=0)
         if p.min() < 0.5 < p.max():
             ax.contour(u, v, p, levels=[0.5], colors=GREY, linewidths=2.0, zorder=2)
@@ -167,9 +208,15 @@ def plot_superpixels(
         Label of the colour bar; none is drawn if it is empty.
     ax : Axes, optional
     """
-    picture = np.asarray(image, dtype=float)
+    picture, value = as_numbers(image, "image"), as_vector(value, "value", limit=LARGEST)
+    if picture.ndim not in (2, 3) or not picture.size or not np.all(np.abs(picture) < LARGEST):
+        raise DataError(f"image: shape {picture.shape} is not an image (height, width[, channels]) of finite numbers")
     grey = picture if picture.ndim == 2 else picture[..., :3].mean(axis=-1)
-    largest = float(np.abs(value).max()) if limit is None else limit
+    superpixels = _places(superpixels, grey.shape, len(value))
+    largest = float(np.abs(value).max()) if limit is None else as_scalar(limit, "limit")
+    if largest < 0.0 or (limit is not None and largest == 0.0):
+        raise DataError(f"limit: {largest:g} is not positive; it is the size with the strongest colour")
+    title, bar = as_lines(title, "title"), as_text(bar, "bar")
     height, width = grey.shape
     ax, own = axes_of(ax, 5.6, 0.7 + 4.1 * min(max(height / width, 0.3), 2.0))
     span = np.ptp(grey) or 1.0  # faded, so that colours show on its darkest parts too
@@ -191,6 +238,16 @@ def plot_superpixels(
     ax.set(xticks=[], yticks=[])
     set_title(ax, own, *title, beside=1.2 if bar else 0.3)
     return ax
+
+
+def _places(superpixels: Any, shape: tuple[int, ...], count: int) -> Index:
+    """Numbers of super-pixels, one for each pixel."""
+    places = as_numbers(superpixels, "superpixels")
+    if places.shape != shape:
+        raise DataError(f"superpixels: shape {places.shape} for an image of {shape[0]} × {shape[1]} pixels")
+    if not np.isin(places, np.arange(count)).all():
+        raise DataError(f"superpixels: must be whole numbers from 0 to {count - 1}, the places of the values")
+    return places.astype(np.intp)
 
 
 def _diverging() -> Colormap:

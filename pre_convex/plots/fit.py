@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays import as_flag
 from ..entropy import Array, effective_sample_size, exp, log
 from ..errors import DataError
 from ..estimators import PosteriorRatio
@@ -18,6 +19,7 @@ from .canvas import (
     ORANGE,
     at_most,
     axes_of,
+    fitted,
     labels,
     name_rows,
     percent,
@@ -58,7 +60,7 @@ def plot_weights(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
     Effective sample size of 300 q rows
     base weights 300, weights μ 237
     """
-    fit._fitted()
+    fitted(fit)
     problem = fit.problem_
     ax, own = axes_of(ax, 6.4, 4.6)
     n = problem.n_q
@@ -126,7 +128,7 @@ def plot_balance(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
         A fitted estimator.
     ax : Axes, optional
     """
-    fit._fitted()
+    fitted(fit)
     problem = fit.problem_
     mean, spread = _base_moments(problem)
     varies = np.flatnonzero(spread > 0.0)
@@ -179,8 +181,8 @@ def plot_coefficients(
         different units comparable.
     ax : Axes, optional
     """
-    fit._fitted()
-    level = confidence(level)
+    fitted(fit)
+    level, standardise = confidence(level), as_flag(standardise, "standardise")
     unit = _base_moments(fit.problem_)[1] if standardise else np.ones(fit.problem_.k)
     interval: Interval | None = None
     rank = np.abs(fit.delta_ * unit)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaincinv, chdtri, ndtri
 
-from ..arrays import as_matrix, as_vector
+from ..arrays import as_matrix, as_numbers, as_vector, shown
+from ..checks import LARGEST
 from ..errors import DataError
 from ..inference import Inference, confidence
 from .canvas import BLUE, GREY, LIGHT, ORANGE, axes_of, label, percent, position, set_legend, set_title
@@ -41,7 +42,7 @@ def plot_qq(z: Any, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
     >>> plot_qq(np.random.default_rng(0).normal(size=200)).get_xlabel()
     'standard normal quantiles'
     """
-    values = np.sort(as_vector(np.ravel(z), "z"))
+    values = np.sort(as_vector(as_numbers(z, "z").ravel(), "z", limit=LARGEST))
     level = confidence(level)
     n = len(values)
     i = np.arange(1, n + 1)
@@ -86,10 +87,14 @@ def plot_ellipse(
         Other values of the coefficients to compare, such as those of repetitions.
     ax : Axes, optional
     """
+    if not isinstance(inference, Inference):
+        raise DataError(f"inference: must be an Inference, not {type(inference).__name__}; take fit.inference()")
     problem = inference.problem
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise DataError(f"pair: {shown(pair)} must be two different coefficients")
     chosen = [position(key, problem.feature_names, "pair") for key in pair]
-    if len(chosen) != 2 or chosen[0] == chosen[1]:
-        raise DataError(f"pair: {pair!r} must be two different coefficients")
+    if chosen[0] == chosen[1]:
+        raise DataError(f"pair: {shown(pair)} must be two different coefficients")
     level = confidence(level)
     centre = inference.delta[chosen]
     V = inference.covariance[np.ix_(chosen, chosen)]
@@ -135,7 +140,7 @@ def ellipse_border(covariance: Any, level: float = 0.95) -> Any:
 
 def _cloud(points: Any, chosen: Sequence[int], k: int) -> Any:
     """The two coefficients of every point."""
-    cloud = as_matrix(points, "points")
+    cloud = as_matrix(points, "points", limit=LARGEST)
     if cloud.shape[1] == 2:
         return cloud
     if cloud.shape[1] == k:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import as_vector
+from ..checks import as_radii
 from ..entropy import Array, effective_sample_size, log
 from ..errors import DataError
 from ..estimators import PosteriorRatio
@@ -15,7 +15,21 @@ from ..problem import RatioProblem
 from ..selection import RadiusChoice
 from ..solution import Solution, Status
 from ..solvers import radius_path, solve
-from .canvas import AMBER, BLUE, GREEN, GREY, LIGHT, ORANGE, PINK, SKY, labels, new_figure, set_title, text_width
+from .canvas import (
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    LIGHT,
+    ORANGE,
+    PINK,
+    SKY,
+    fitted,
+    labels,
+    new_figure,
+    set_title,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,13 +67,14 @@ def plot_radius_path(source: PosteriorRatio | RatioProblem, radii: Iterable[floa
     choice: RadiusChoice | None = None
     terms: dict[str, Any] = {}
     if isinstance(source, PosteriorRatio):
-        source._fitted()
-        problem: RatioProblem = source.problem_
+        problem: RatioProblem = fitted(source).problem_
         if source.radius_choice_ is not None and source.radius_choice_.method == "cv":
             choice = source.radius_choice_
         terms = {"penalty": source.penalty, "constraints": source.constraints, "tol": source.tol}
-    else:
+    elif isinstance(source, RatioProblem):
         problem = source
+    else:
+        raise DataError(f"source: must be a fitted estimator or a RatioProblem, not {type(source).__name__}")
     marked = problem.radius
     R = _radii(problem, radii, marked, choice)
     solutions = radius_path(problem, R, **terms)
@@ -92,7 +107,7 @@ def plot_radius_path(source: PosteriorRatio | RatioProblem, radii: Iterable[floa
 def _radii(problem: RatioProblem, radii: Any, marked: float, choice: RadiusChoice | None) -> Array:
     """Radii from the largest to the smallest, all positive."""
     if radii is not None:
-        values = np.unique(as_vector(list(radii), "radii"))[::-1]
+        values = np.unique(as_radii(radii))[::-1]
         if len(values) < 2 or values[-1] <= 0.0:
             raise DataError("radii: give at least two different positive numbers; the axis is logarithmic")
         return values

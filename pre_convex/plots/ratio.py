@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import as_vector
+from ..arrays import as_flag, as_vector, shown
+from ..checks import LARGEST
 from ..entropy import Array, exp
 from ..errors import DataError
 from ..estimators import PosteriorRatio
@@ -17,6 +18,7 @@ from .canvas import (
     GREY,
     at_most,
     axes_of,
+    fitted,
     label,
     percent,
     position,
@@ -75,14 +77,14 @@ def plot_ratio(
     >>> plot_ratio(PosteriorRatio().fit(x_p, x_q), x_q).get_xlabel()
     'x0'
     """
-    rows = fit._rows(x)
-    level = confidence(level)
+    rows = fitted(fit)._rows(x)
+    level, log = confidence(level), as_flag(log, "log")
     names = [str(c) for c in getattr(fit, "feature_names_in_", [f"x{i}" for i in range(rows.shape[1])])]
-    wanted = [columns] if isinstance(columns, (str, int, np.integer)) else list(columns)
+    wanted = columns if isinstance(columns, list | tuple) else [columns]
     chosen = [position(c, names, "columns") for c in wanted]
     if len(chosen) not in (1, 2) or len(set(chosen)) != len(chosen):
-        raise DataError(f"columns: {columns!r} must be one column or two different ones")
-    centre = _centre(fit, rows) if at is None else as_vector(at, "at", rows.shape[1])
+        raise DataError(f"columns: {shown(columns)} must be one column or two different ones")
+    centre = _centre(fit, rows) if at is None else as_vector(at, "at", rows.shape[1], limit=LARGEST)
     grids = [_grid(rows[:, c], _fineness(fit, len(chosen))) for c in chosen]
     points = np.tile(centre, (int(np.prod([len(g) for g in grids])), 1))
     for c, values in zip(chosen, np.meshgrid(*grids), strict=True):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ...arrays import as_scalar
+from ...arrays import as_count, as_scalar, column_names
 from ...entropy import Array, exp
 from ...errors import DataError
 from .black_box import BlackBox
-from .perturbations import Box, Neighbourhood, Perturbation, Points, distance
+from .perturbations import Box, Neighbourhood, Perturbation, Points, dimensions, distance
 
 __all__ = ["Answers", "ask", "neighbourhood"]
 
@@ -65,8 +66,7 @@ def _proximity(z: Array, near: Neighbourhood, kernel_width: Any) -> Array | None
 
 def neighbourhood(perturbation: Any, x: Any, n: Any) -> tuple[Neighbourhood, int, bool]:
     """The neighbourhood that a caller asks for, the number of points in it, and whether these are given."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
-        raise DataError(f"n: {n!r} is not a whole number of at least 2")
+    n = as_count(n, "n", 2)
     if perturbation is None:
         if not isinstance(x, str):
             raise DataError(
@@ -81,12 +81,12 @@ def neighbourhood(perturbation: Any, x: Any, n: Any) -> tuple[Neighbourhood, int
     recipe: Perturbation
     if hasattr(perturbation, "around"):
         recipe = perturbation
-    elif np.ndim(perturbation) == 2:
+    elif column_names(perturbation) is not None or dimensions(perturbation) == 2:
         recipe = Points(perturbation)
-    elif np.ndim(perturbation) == 0:
+    elif isinstance(perturbation, Real) or (dimensions(perturbation) == 0 and hasattr(perturbation, "__float__")):
         recipe = Box(perturbation)
     else:
         raise DataError("perturbation: is neither a perturbation, a half-width nor rows of points")
     given = isinstance(recipe, Points)
     near = recipe.around(x)
-    return near, len(recipe.rows) if isinstance(recipe, Points) else int(n), given
+    return near, len(near.draw(0, np.random.default_rng(0))) if given else n, given

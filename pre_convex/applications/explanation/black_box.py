@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...arrays import as_numbers, called, shown
 from ...entropy import Array
 from ...errors import DataError
 from .perturbations import Neighbourhood
@@ -37,7 +39,7 @@ class BlackBox:
     classifier: Any
 
     def __post_init__(self) -> None:
-        if not callable(self._function):
+        if not callable(self._function) or isinstance(self.classifier, type):
             raise DataError(
                 f"predict_proba: {type(self.classifier).__name__} is no function and has no method predict_proba"
             )
@@ -59,14 +61,11 @@ class BlackBox:
 
     def __call__(self, inputs: Any) -> Array:
         """Probabilities, shape (n, classes), at least two of them."""
-        given = self._function(inputs)
+        given = called(self._function, "predict_proba", inputs)
         n = len(inputs)
         if isinstance(given, list) and given and np.ndim(given[0]) == 2:
             raise DataError("predict_proba: answers with several arrays, as for several targets; explain one target")
-        try:
-            P = np.asarray(given, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"predict_proba: its answer cannot be read as numbers ({error})") from error
+        P = as_numbers(given, "predict_proba")
         if P.shape == (n,):
             P = P[:, None]
         if P.ndim != 2 or len(P) != n or P.shape[1] < 1:
@@ -90,12 +89,12 @@ class BlackBox:
         if label is None:
             index = int(np.argmax(P[0]))
         elif classes is not None:
-            if np.ndim(label) or label not in classes:
-                raise DataError(f"label: {label!r} is not among the classes {', '.join(map(repr, classes))}")
+            if not isinstance(label, Hashable) or label not in dict.fromkeys(classes):
+                raise DataError(f"label: {shown(label)} is not among the classes {', '.join(map(repr, classes))}")
             index = classes.index(label)
         else:
             if isinstance(label, bool) or not isinstance(label, (int, np.integer)) or not 0 <= label < count:
-                raise DataError(f"label: {label!r} is not a column from 0 to {count - 1} of the probabilities")
+                raise DataError(f"label: {shown(label)} is not a column from 0 to {count - 1} of the probabilities")
             index = int(label)
         return index, index if classes is None else classes[index]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import numpy as np
-
+from ...arrays import as_choice, as_count, as_flag
+from ...checks import check_radius
 from ...errors import DataError
 from ...likelihoods import ClassProbability
 from ...rng import Rng, as_generator, as_seed
@@ -116,6 +116,10 @@ def explain_all(
     >>> {label: found.coef.round(1).item() for label, found in explain_all(model, [2.5], 0.5).items()}
     {'a': -8.0, 'b': -0.1, 'c': 8.0}
     """
+    known = list(inspect.signature(explain).parameters)
+    for name in options:
+        if name not in known:
+            raise DataError(f"{name}: is not an option; explain takes {', '.join(known)}")
     bound = inspect.signature(explain).bind(predict_proba, x, perturbation, n, **options)
     bound.apply_defaults()
     if bound.arguments.pop("label") is not None:
@@ -139,10 +143,10 @@ def _explanations(
 ) -> dict[Any, Explanation]:
     """Explanations of the labels, or of all of them, from one set of points."""
     seed = as_seed(rng)
-    if isinstance(n_test, bool) or not isinstance(n_test, (int, np.integer)) or n_test < 0:
-        raise DataError(f"n_test: {n_test!r} is not a whole number of at least 0")
-    if terms["kind"] not in ("hc3", "centred"):
-        raise DataError(f"kind: {terms['kind']!r} is not known; use 'hc3' or 'centred'")
+    n_test, refit = as_count(n_test, "n_test", 0), as_flag(refit, "refit")
+    as_choice(terms["kind"], "kind", ("hc3", "centred"))
+    as_flag(terms["swap"], "swap")
+    radius = radius if isinstance(radius, str) else check_radius(radius)
     terms["floor"] = chance(terms["floor"], "floor")
     box = BlackBox(predict_proba)
     near, n, given = neighbourhood(perturbation, x, n)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ...arrays import frozen
+from ...arrays import as_flag, frozen
 from ...entropy import Array, exp
 from ...errors import DataError
 from ...inference import Interval, confidence
@@ -137,6 +137,7 @@ class Explanation:
         solution = self.fit.solution
         notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))
         notes.append(("ESS", "p {:.0f}, weights {:.0f} of {}".format(*self.fit.ess, len(self.points))))
+        level = interval.level
         title = f"Local explanation of {self.label!r} against the rest, n = {len(self.points)}"
         names = tuple(self.names[i] for i in order)
         return Report(title, names, frozen(values), level, tuple(notes), self.warnings)
@@ -154,6 +155,7 @@ class Explanation:
         from ...plots.canvas import percent
 
         interval = self.conf_int(level)
+        level = interval.level
         limits = () if self.refusal else (interval.lower * self.unit, interval.upper * self.unit)
         known = f"{percent(level)} intervals" if limits else f"no intervals: {self.refusal.split(';')[0]}"
         title = (f"Effects on the log-odds of {self.label}", known)
@@ -191,7 +193,8 @@ class Explanation:
         if not isinstance(self.near, ImageNeighbourhood):
             raise DataError("plot_image: what was explained is not an image")
         value = np.array(self.coef)
-        if clear and not self.refusal:
+        level = confidence(level)
+        if as_flag(clear, "clear") and not self.refusal:
             interval = self.conf_int(level)
             value[(interval.lower <= 0.0) & (interval.upper >= 0.0)] = 0.0
         title = (f"Effect of every super-pixel on the log-odds of {self.label}",)
@@ -200,7 +203,8 @@ class Explanation:
 
 def _interval(estimate: Array, std_error: Array, level: float) -> Interval:
     """Normal interval; nan where the standard error is."""
-    width = float(ndtri(0.5 + 0.5 * confidence(level))) * std_error
+    level = confidence(level)
+    width = float(ndtri(0.5 + 0.5 * level)) * std_error
     return Interval(estimate, std_error, estimate - width, estimate + width, level)
 
 

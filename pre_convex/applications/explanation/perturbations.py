@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...arrays import as_matrix, as_scalar, as_vector, frozen
+from ...arrays import as_matrix, as_scalar, as_vector, frozen, shown
+from ...checks import LARGEST
 from ...entropy import Array
 from ...errors import DataError
 from ...tables import as_frame
@@ -30,6 +31,7 @@ __all__ = [
     "Perturbation",
     "Points",
     "chance",
+    "dimensions",
     "distance",
     "on_off_rows",
 ]
@@ -84,9 +86,17 @@ def chance(value: Any, name: str) -> float:
     return number
 
 
+def dimensions(x: Any) -> int:
+    """Dimensions of what a caller gave; −1 for what is no array, such as rows of different lengths."""
+    try:
+        return np.ndim(x)
+    except Exception:
+        return -1
+
+
 def on_off_rows(rows: Any, count: int, things: str) -> Array:
     """Rows of ones and zeros, one column for each thing that is on or off; one such row counts as a table of it."""
-    z = as_vector(rows, "z")[None, :] if np.ndim(rows) == 1 else as_matrix(rows, "z")
+    z = as_vector(rows, "z")[None, :] if dimensions(rows) == 1 else as_matrix(rows, "z")
     if z.shape[1] != count:
         raise DataError(f"z: has {z.shape[1]} columns for {count} {things}")
     if not np.isin(z, (0.0, 1.0)).all():
@@ -183,7 +193,8 @@ class Numeric:
 
     def encode(self, rows: Any) -> Array:
         """Rows of features as a matrix, or one of them; columns with names are found by name."""
-        z = as_vector(np.asarray(rows), "z")[None, :] if np.ndim(rows) == 1 else as_matrix(rows, "z")
+        one = dimensions(rows) == 1
+        z = as_vector(rows, "z", limit=LARGEST)[None, :] if one else as_matrix(rows, "z", limit=LARGEST)
         columns = [str(label) for label in labels_of(rows) or ()]
         if columns and set(columns) >= set(self.names):
             z = z[:, [columns.index(name) for name in self.names]]
@@ -207,9 +218,9 @@ def _steps(scale: Any, data: Any, row: Row, name: str) -> Array:
     if scale is None and data is None:
         raise DataError(f"{name}: how far points may lie from x is not known; give {name}, or data to take it from")
     given = 1.0 if scale is None else scale
-    step = as_vector(given, name, row.values.size) if np.ndim(given) else np.asarray(as_scalar(given, name))
-    if np.any(step <= 0.0):
-        raise DataError(f"{name}: {given} is not positive")
+    step = as_vector(given, name, row.values.size) if dimensions(given) else np.asarray(as_scalar(given, name))
+    if not np.all((step > 1.0 / LARGEST) & (step < LARGEST)):
+        raise DataError(f"{name}: {shown(given)} is not positive, or beyond what can be told apart; 1e-100 to 1e100")
     unit = 1.0 if data is None else spread_of(row.match(data, "data"))
     return np.asarray(np.broadcast_to(step * unit, row.values.shape))
 
@@ -294,7 +305,9 @@ class OnOff:
         """The neighbourhood of x."""
         row = read_row(x)
         d = row.values.size
-        off = as_vector(self.off, "off", d) if np.ndim(self.off) else np.full(d, as_scalar(self.off, "off"))
+        off = as_vector(self.off, "off", d) if dimensions(self.off) else np.full(d, as_scalar(self.off, "off"))
+        if np.abs(off).max() > LARGEST:
+            raise DataError(f"off: {shown(self.off)} is beyond {LARGEST:g}; give a value that the black box knows")
         coins, ones = Coins(d, chance(self.keep, "keep")), np.ones(d)
         return Numeric(row.names, ones, ones, coins, (row.values, off), row.backend, row.labels)
 

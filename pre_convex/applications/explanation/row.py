@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import as_matrix, as_vector, column_names
+from ...checks import LARGEST
 from ...entropy import Array
 from ...errors import DataError
 
@@ -25,7 +26,7 @@ class Row:
 
     def match(self, data: Any, name: str) -> Array:
         """Rows of data with the columns in the order of this point, found by name if the data has names."""
-        rows = as_matrix(data, name)
+        rows = as_matrix(data, name, limit=LARGEST)
         if rows.shape[1] != self.values.size:
             raise DataError(f"{name}: has {rows.shape[1]} columns, x has {self.values.size}")
         columns = column_names(data)
@@ -45,6 +46,8 @@ def frame_kind(x: Any) -> str | None:
 
 def labels_of(x: Any) -> tuple[Any, ...] | None:
     """Labels of the columns of a frame, or of the entries of a pandas series; ``None`` for anything else."""
+    if hasattr(x, "collect"):  # a lazy frame, which warns when it is asked
+        return None
     labels = getattr(x, "columns", None)
     if labels is None and hasattr(x, "to_frame"):
         labels = getattr(x, "index", None)
@@ -57,7 +60,7 @@ def read_row(x: Any, data: Any = None) -> Row:
         raise DataError("x: is a text; leave the perturbation out, or use Words")
     backend = frame_kind(x) or frame_kind(data)
     if hasattr(x, "columns"):
-        rows = as_matrix(x, "x")
+        rows = as_matrix(x, "x", limit=LARGEST)
         if len(rows) != 1:
             raise DataError(f"x: has {len(rows)} rows; one point is explained at a time")
         values = rows[0]
@@ -67,9 +70,11 @@ def read_row(x: Any, data: Any = None) -> Row:
             shape = np.shape(given)
         except ValueError:
             raise DataError("x: holds rows of different lengths; pass one row of numbers") from None
+        except Exception:  # what is no array is named below
+            shape = ()
         if len(shape) > 1 and shape[0] != 1:
             raise DataError(f"x: has shape {shape}; pass one row of numbers, or use SuperPixels for an image")
-        values = as_vector(given[0] if len(shape) > 1 else given, "x")
+        values = as_vector(given[0] if len(shape) > 1 else given, "x", limit=LARGEST)
     labels = labels_of(x) or labels_of(data) or tuple(f"x{i}" for i in range(values.size))
     names = tuple(map(str, labels))
     if len(names) != values.size:

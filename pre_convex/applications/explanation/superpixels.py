@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import frozen
+from ...arrays import as_flag, frozen, shown
 from ...entropy import Array, Index
 from ...errors import DataError
 from .perturbations import Coins, chance, on_off_rows
@@ -17,6 +17,16 @@ __all__ = ["ImageNeighbourhood", "SuperPixels", "grid_labels"]
 
 #: numbers in the images that are made at a time
 NUMBERS = 20_000_000
+
+
+def array_of(x: Any, name: str) -> Any:
+    """An array of whatever type, without masked entries."""
+    if np.ma.is_masked(x):
+        raise DataError(f"{name}: has masked entries; fill them first")
+    try:
+        return np.asarray(x)
+    except Exception as error:
+        raise DataError(f"{name}: cannot be read as an array ({error})") from error
 
 
 def grid_labels(height: int, width: int, rows: int, columns: int) -> Index:
@@ -112,11 +122,12 @@ class SuperPixels:
 
     def around(self, x: Any) -> ImageNeighbourhood:
         """The neighbourhood of an image."""
-        image = np.asarray(x)
+        image = array_of(x, "x")
         if image.ndim not in (2, 3) or image.size == 0 or image.dtype.kind not in "fiub":
             raise DataError(f"x: shape {image.shape} of {image.dtype} is not an image (height, width[, channels])")
         if not np.isfinite(image).all():
             raise DataError("x: has pixels that are not finite")
+        as_flag(self.flat, "flat")
         names, labels = self._labels(*image.shape[:2])
         ones = frozen(np.ones(len(names)))
         keep = chance(self.keep, "keep")
@@ -124,15 +135,17 @@ class SuperPixels:
 
     def _labels(self, height: int, width: int) -> tuple[tuple[str, ...], Index]:
         if self.labels is not None:
-            given = np.asarray(self.labels)
+            given = array_of(self.labels, "labels")
             if given.shape != (height, width):
                 raise DataError(f"labels: shape {given.shape} for an image of {height} × {width} pixels")
+            if given.dtype.kind not in "iubU" and not (given.dtype.kind == "f" and np.isfinite(given).all()):
+                raise DataError(f"labels: {given.dtype} are no numbers of super-pixels; give whole numbers")
             values, inverse = np.unique(given, return_inverse=True)
             return tuple(f"segment {value}" for value in values.tolist()), inverse.reshape(height, width)
         try:
             rows, columns = (operator.index(part) for part in self.grid)
         except (TypeError, ValueError):
-            raise DataError(f"grid: {self.grid!r} is not a pair of whole numbers") from None
+            raise DataError(f"grid: {shown(self.grid)} is not a pair of whole numbers") from None
         if not (1 <= rows <= height and 1 <= columns <= width):
             raise DataError(f"grid: {rows} × {columns} super-pixels do not fit an image of {height} × {width} pixels")
         names = tuple(f"row {i}, column {j}" for i in range(rows) for j in range(columns))
@@ -144,7 +157,7 @@ class SuperPixels:
                 raise DataError(f"fill: {self.fill!r} is not known; use a number, 'mean' or an image")
             means = np.array([image[labels == i].mean(axis=0) for i in range(labels.max() + 1)])
             return (means if image.dtype.kind == "f" else np.rint(means))[labels].astype(image.dtype)
-        given = np.asarray(self.fill)
+        given = array_of(self.fill, "fill")
         if given.dtype.kind not in "fiub":
             raise DataError(f"fill: holds no numbers but {given.dtype}; use a number, 'mean' or an image")
         if not np.isfinite(given).all():

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import as_matrix, as_scalar, frozen
+from ...arrays import as_matrix, as_scalar, column_names, frozen, shown
+from ...checks import LARGEST
 from ...entropy import Array
 from ...errors import DataError
 from ...tables import as_frame
-from .perturbations import chance
+from .perturbations import chance, dimensions
 from .row import frame_kind, labels_of
 
 __all__ = ["Column", "TableNeighbourhood", "Tabular"]
@@ -61,8 +62,8 @@ class Column:
                 numbers = np.asarray(values, dtype=float)
             except (TypeError, ValueError):
                 numbers = np.array([np.nan])
-            if not np.isfinite(numbers).all():
-                raise DataError(f"z: column {self.name!r} holds values that are not finite numbers")
+            if not np.all(np.abs(numbers) <= LARGEST):  # nan is not
+                raise DataError(f"z: column {self.name!r} holds values that are not finite numbers, 1e100 at most")
             return numbers
         return np.array([float(_same(v, self.value)) for v in values])
 
@@ -134,7 +135,7 @@ class TableNeighbourhood:
 
     def encode(self, rows: Any) -> Array:
         """Features of rows of the table, or of one; for a table of frames, numbers without names are features."""
-        if hasattr(rows, "columns"):
+        if column_names(rows) is not None:
             names = [str(label) for label in rows.columns]
             missing = [c.name for c in self.columns if c.name not in names]
             if missing:
@@ -144,12 +145,14 @@ class TableNeighbourhood:
             row = _row(rows, [c.name for c in self.columns], "z")
             return np.column_stack([c.encode([row[c.name]]) for c in self.columns])
         framed = isinstance(self.types, tuple)
+        if dimensions(rows) < 1:
+            raise DataError(f"z: {shown(rows)} is no row; pass rows of the table, or features")
         values = np.asarray(rows)
         values = values[None, :] if values.ndim == 1 else values
         if values.ndim != 2 or values.shape[1] != len(self.columns):
             raise DataError(f"z: has shape {values.shape} for {len(self.columns)} columns")
         if framed:
-            return as_matrix(values, "z")
+            return as_matrix(rows if dimensions(rows) == 2 else values, "z", limit=LARGEST)
         return np.column_stack([c.encode(values[:, i]) for i, c in enumerate(self.columns)])
 
 
@@ -189,7 +192,8 @@ class Tabular:
     def around(self, x: Any) -> TableNeighbourhood:
         """The neighbourhood of a row."""
         framed = frame_kind(self.data) == "pandas" and hasattr(self.data, "columns")
-        if not framed and (np.ndim(self.data) != 2 or hasattr(self.data, "columns")):
+        sparse = hasattr(self.data, "nnz") or np.ma.is_masked(self.data)
+        if not framed and (sparse or dimensions(self.data) != 2 or hasattr(self.data, "columns")):
             raise DataError("data: is neither a pandas frame nor an array of shape (n, d)")
         frame = self.data
         if not framed:
@@ -198,7 +202,7 @@ class Tabular:
         if len(frame) == 0 or frame.shape[1] == 0:
             raise DataError(f"data: is empty, shape {frame.shape}")
         labels = tuple(frame.columns)
-        frame = frame.rename(columns=str)
+        frame = frame.set_axis([str(label) for label in labels], axis=1)
         if frame.columns.has_duplicates:
             raise DataError(f"data: the column {frame.columns[frame.columns.duplicated()][0]!r} stands there twice")
         row = _row(x, list(frame.columns), "x")
@@ -206,6 +210,8 @@ class Tabular:
         width = as_scalar(self.half_width, "half_width")
         if width <= 0.0:
             raise DataError(f"half_width: {width:g} is not positive")
+        if width > LARGEST:
+            raise DataError(f"half_width: {width:g} is beyond {LARGEST:g}; it counts standard deviations")
         columns = [
             _category(name, row[name], frame[name])
             if name in names or not _holds_numbers(frame[name])
@@ -241,8 +247,12 @@ def _row(x: Any, names: list[str], argument: str) -> dict[str, Any]:
         if len(x) != 1:
             raise DataError(f"{argument}: has {len(x)} rows; one point is explained at a time")
         x = x.iloc[0]
+    if frame_kind(x) == "polars" and hasattr(x, "to_dicts"):
+        if len(x) != 1:
+            raise DataError(f"{argument}: has {len(x)} rows; one point is explained at a time")
+        x = x.to_dicts()[0]
     labels = labels_of(x)
-    if isinstance(x, Mapping) or labels is not None:
+    if isinstance(x, Mapping) or (labels is not None and hasattr(x, "items")):
         pairs = list(x.items())
         found = {str(key): value for key, value in pairs}
         if len(found) < len(pairs):
@@ -251,7 +261,10 @@ def _row(x: Any, names: list[str], argument: str) -> dict[str, Any]:
         if missing:
             raise DataError(f"{argument}: lacks the columns {', '.join(missing)} of the data")
         return found
-    values = list(np.asarray(x, dtype=object).ravel())
+    try:
+        values = list(np.asarray(x, dtype=object).ravel())
+    except ValueError:
+        raise DataError(f"{argument}: holds rows of different lengths; pass one row of values") from None
     if len(values) != len(names):
         raise DataError(f"{argument}: has {len(values)} entries, the data has {len(names)} columns")
     return dict(zip(names, values, strict=True))

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import frozen
+from ...arrays import as_flag, frozen, shown
 from ...entropy import Array
 from ...errors import DataError
-from .perturbations import Coins, chance, on_off_rows
+from .perturbations import Coins, chance, dimensions, on_off_rows
 
 __all__ = ["TextNeighbourhood", "Words"]
 
@@ -60,7 +60,8 @@ class TextNeighbourhood:
         """Rows of ones and zeros, one column for each word; or texts, in which a word is on if it occurs."""
         if isinstance(rows, str):
             rows = [rows]
-        if len(rows) and all(isinstance(text, str) for text in rows):
+        many = isinstance(rows, list | tuple | np.ndarray) and dimensions(rows) == 1
+        if many and len(rows) and all(isinstance(text, str) for text in rows):
             if len(set(self.words)) < len(self.words):
                 raise DataError("z: a text does not say which place of a word is on; give rows of ones and zeros")
             found = [{match.group() for match in re.finditer(self.pattern, text)} for text in rows]
@@ -102,7 +103,8 @@ class Words:
         if not isinstance(x, str):
             raise DataError(f"x: {type(x).__name__} is not a text")
         if not isinstance(self.mask, str):
-            raise DataError(f"mask: {self.mask!r} is not a text")
+            raise DataError(f"mask: {shown(self.mask)} is not a text")
+        as_flag(self.together, "together")
         try:
             found = [match for match in re.finditer(self.pattern, x) if match.group()]
         except (re.error, TypeError) as error:
