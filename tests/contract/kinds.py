@@ -283,6 +283,17 @@ def count(entry: str, argument: str, call: Call, says: Words | None = None) -> l
     return _rows(entry, argument, call, _values(COUNT), says)
 
 
+def share(entry: str, argument: str, call: Call) -> list[Row]:
+    """Rows for a number strictly between zero and one."""
+    return [
+        *number(entry, argument, call),
+        *(
+            Row(entry, argument, kind, lambda v=value: call(v), f"{argument}: … is not between 0 and 1")
+            for kind, value in {"zero": 0.0, "one": 1.0, "percent": 95.0, "negative": -0.5}.items()
+        ),
+    ]
+
+
 def choice(entry: str, argument: str, call: Call, says: Words | None = None) -> list[Row]:
     """Rows for an argument that is one of some names; the message lists them."""
     return _rows(entry, argument, call, _values(CHOICE), says)

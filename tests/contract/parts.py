@@ -1,8 +1,18 @@
 """All rows, by part of the package."""
 
-from . import blocks, problems, seeds, solvers
+from . import applications, blocks, estimators, features, inference, plots, problems, seeds, solvers
 
-PARTS = {"problems": problems, "blocks": blocks, "solvers": solvers, "seeds": seeds}
+PARTS = {
+    "problems": problems,
+    "blocks": blocks,
+    "solvers": solvers,
+    "seeds": seeds,
+    "estimators": estimators,
+    "features": features,
+    "inference": inference,
+    "applications": applications,
+    "plots": plots,
+}
 ROWS = [row for part in PARTS.values() for row in part.ROWS]
 TAKEN = [row for part in PARTS.values() for row in getattr(part, "TAKEN", [])]
 KNOWN = [row for part in PARTS.values() for row in getattr(part, "KNOWN", [])]
