@@ -115,7 +115,7 @@ class ClassProbability:
     def __call__(self, x: Array) -> Array:
         """Log-probability of the class for every row of x."""
         x = as_block(x) if column_names(x) is None else x  # a model may want its frame
-        p, n = as_matrix(self.predict_proba(x), "predict_proba"), len(x)
+        p, n = as_matrix(called(self.predict_proba, "predict_proba", x), "predict_proba"), len(x)
         if len(p) != n or not -p.shape[1] <= self.index < p.shape[1]:
             raise DataError(f"predict_proba: returned shape {p.shape} for {n} samples and class {self.index}")
         if p.min() < -ROUND_OFF or p.max() > 1.0 + ROUND_OFF:

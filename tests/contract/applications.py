@@ -380,7 +380,7 @@ def _points() -> Iterator[Row]:
     def near(perturbation: Any, x: Any = POINT) -> Any:
         return perturbation.around(x)
 
-    for entry, kind, name in (("Box", exp.Box, "half_width"), ("Gaussian", exp.Gaussian, "scale")):
+    for entry, kind, name in (("Box", exp.Box, "half_width"), ("explanation.Gaussian", exp.Gaussian, "scale")):
         long = f"{name}: has … entries where 2 are needed, one for each row"
         yield from vector(entry, name, lambda v, kind=kind: near(kind(v)), np.ones(2), says={
             "too short": long, "too long": long, "one number": None, "None": None,
