@@ -184,7 +184,7 @@ REFUSED = {
     "feature_names: 'b' stands there twice": lambda: pre.RatioProblem(
         [0, 0, 0], np.ones((2, 3)), feature_names=["a", "b", "b"]
     ),
-    "target: has 3 entries for 2 columns of features_q": lambda: pre.RatioProblem([0, 0, 0], ROWS),
+    "target: has 3 entries for 2 columns of features_q; pass one for each": lambda: pre.RatioProblem([0, 0, 0], ROWS),
     "target: entry 1 is nan; it must be finite": lambda: pre.RatioProblem([0, np.nan], ROWS),
     "features_q: row 1, column 'dose' is nan; drop those rows or fill them in first": lambda: pre.RatioProblem(
         [0, 0], BAD, feature_names=["age", "dose"]
