@@ -317,8 +317,8 @@ def test_bootstrap_refits_are_those_of_single_solves():
     fit = pre.PosteriorRatio().fit(x_p, x_q, None, -0.2 * (x_q**2).sum(axis=1))
     together = fit.bootstrap(60, rng=4)
     np.testing.assert_allclose(fit.delta_, solution.delta, atol=1e-8)
-    for seed, delta in zip(np.random.SeedSequence(4).spawn(60), together, strict=True):
-        target, log_base = _resample(fit.problem_, seed)
+    for rng, delta in zip(np.random.default_rng(4).spawn(60), together, strict=True):
+        target, log_base = _resample(fit.problem_, rng)
         one = pre.solve(pre.RatioProblem(target, fit.problem_.features_q, log_base))
         np.testing.assert_allclose(delta, one.delta, atol=1e-6)
 
@@ -328,8 +328,8 @@ def test_resamples_without_a_solution_are_nan():
     x_p, x_q = rng.normal(0.6, 1.0, (12, 2)), rng.normal(size=(14, 2))
     problem = pre.RatioProblem.from_samples(x_p, x_q)
     deltas = bootstrap(problem, np.zeros(2), 40)
-    for seed, delta in zip(np.random.SeedSequence(0).spawn(40), deltas, strict=True):
-        target, log_base = _resample(problem, seed)
+    for rng, delta in zip(np.random.default_rng(0).spawn(40), deltas, strict=True):
+        target, log_base = _resample(problem, rng)
         one = pre.solve(pre.RatioProblem(target, problem.features_q, log_base), check=False)
         assert np.isnan(delta).all() == (not one.status.ok)
     assert 0 < np.isnan(deltas[:, 0]).sum() < 40

@@ -42,7 +42,7 @@ def state():
 #: everything public that draws random numbers, as a function from rng to an array
 RANDOM = {
     "bootstrap": lambda rng: FIT.bootstrap(3, rng=rng),
-    "automatic_radius": lambda rng: np.array([automatic_radius(PROBLEM, rng=rng, draws=50).radius]),
+    "automatic_radius": lambda rng: np.array([automatic_radius(PROBLEM, rng=rng, draws=100).radius]),
     "cross_validated_radius": lambda rng: cross_validated_radius(PROBLEM, rng=rng, folds=2, steps=3).mean,
     "Kernel.fitted": landmarks,
     "background": lambda rng: Detector(X_P, X_Q, noise=1.0, features="linear").background(3, rng=rng).scores,
