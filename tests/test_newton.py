@@ -327,6 +327,12 @@ def test_running_away_has_to_be_worth_the_penalty():
         point = point_of(descent, [1.0, 0.0])
         descent.decrement, descent.iterations = 1.0, 4
         assert descent._runs_away(point) is away
+    for beyond, away in ((1.5e-9, False), (3e-9, True)):  # round-off of two products of size one
+        problem = pre.RatioProblem([1.0 + beyond, 0.0], SYMMETRIC)
+        descent = descent_of(problem)
+        point = point_of(descent, [1.0, 0.0])
+        descent.decrement, descent.iterations = 1.0, 4
+        assert descent._runs_away(point) is away
     user = newton_module._Descent(RUNNING.rows, RUNNING.target, make_penalty(RUNNING, lambda d: cp.norm1(d)))
     user.decrement, user.iterations = 1.0, 4
     assert not user._runs_away(point_of(descent_of(RUNNING), [1.0, 0.0]))
@@ -399,6 +405,8 @@ def test_a_step_is_blind_where_curvature_is_lost_and_the_gradient_is_not():
     assert not descent._blind(np.array([0.9e-13, 0.0]), tight, np.zeros(2))
     assert not descent._blind(np.array([100.0, 0.0]), H, np.array([-100.0 + 0.9e-6, 0.0]))
     assert descent._blind(np.array([100.0, 0.0]), H, np.array([-100.0 + 2e-6, 0.0]))
+    small = descent_of(pre.RatioProblem([0.0, 0.0], 1e-3 * SYMMETRIC))
+    assert small._blind(np.array([5e-8, 0.0]), 1e-12 * np.eye(2), np.zeros(2))
     ball = descent_of(problem.with_radius(0.1))
     assert not ball._blind(np.array([1.0, 1e-3]), H, np.array([-1.0, 0.0]))
 
@@ -556,6 +564,9 @@ def test_exact_zeros_replace_round_off_where_the_gap_proves_them():
     clean = point_of(descent, best)
     same, _ = newton_module._with_exact_zeros(problem, descent, clean, penalty, None, 1e-8, proof)
     np.testing.assert_array_equal(same.delta, best)
+    unproven = newton_module._with_exact_zeros(problem, descent, point, penalty, None, 1e-30, proof)
+    assert unproven[0] is point
+    assert unproven[1] is proof
     loose = replace(proof, gap=10.0)
     same, _ = newton_module._with_exact_zeros(problem, descent, point, penalty, None, 1e-8, loose)
     np.testing.assert_array_equal(same.delta, noisy)
