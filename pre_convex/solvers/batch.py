@@ -232,9 +232,9 @@ class Batch:
             return replace(self, common=log_normalise(self.common), level=zero)
         if own is None or np.abs(level).max() <= FAR:
             return replace(self, level=level)
-        if callable(own):
-            return replace(self, own=lambda rows: own(rows) - level, level=zero)
-        return replace(self, own=lambda rows: (own[:, rows] - level[:, None]).T, level=zero)
+        shifted = (lambda rows: own(rows) - level) if callable(own) else lambda rows: (own[:, rows] - level[:, None]).T
+        near = replace(self, own=shifted, level=zero)
+        return replace(near, level=near.survey().level)  # a large level has few digits left for the sum of the weights
 
     def moments(self, delta: Array, who: Index, guess: Array, *, covariance: bool = False) -> Moments:
         """One pass at δ for the problems ``who``: log Z, mean and covariance of F − centre under the tilted weights.
