@@ -170,3 +170,11 @@ def test_a_radius_that_is_hardly_too_small_is_not_called_the_boundary():
     solution = pre.solve(problem.with_radius(radius, 2), tol=1e-6, check=False)
     assert solution.status in (pre.Status.INFEASIBLE, pre.Status.INACCURATE)
     assert solution.status is not pre.Status.INACCURATE or solution.hull.lower <= radius
+
+
+def test_a_face_without_curvature_is_found_without_a_warning():
+    from pre_convex.norms import get_norm
+
+    B, c = get_norm(1).face(np.array([1e10, 1.0, 0.0]), np.zeros(3), 1e-3)
+    np.testing.assert_array_equal(B, [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(c, [1.0, 0.0])
