@@ -102,6 +102,8 @@ class BallPenalty:
     def bound(self, r: Array, delta: Array, lift: Lift, log_base: Array) -> float:
         """Largest D(μ') over lifts of weights that need not belong to δ; −inf if none is feasible."""
         best = -np.inf
+        if np.any(log_base[lift.mu > 0.0] == -np.inf):  # no lift takes weight from a row altogether
+            return best
         for point in self.points(delta, r, lift.scatter):
             lifted = lift.correction(r - point)
             if lifted is not None:  # a negative weight has the value −inf
@@ -326,7 +328,8 @@ def certificate(
     value = float(summary.log_z - b @ delta + g)
     lift = lift_at(problem.rows, delta, summary, rows)
     noise = round_off(summary.log_z, (np.abs(b) + lift.reached) @ np.abs(delta), g)
-    gap = penalty.gap(delta, r_tilted, lift) + noise
+    fine = np.isfinite(noise) and np.all(np.isfinite(lift.scatter))  # otherwise numbers are too large for a proof
+    gap = penalty.gap(delta, r_tilted, lift) + noise if fine else np.inf
     r, simplex, e_qn = r_tilted, 0.0, 0.0
     if mu is not None:
         mu = as_vector(mu, "mu", problem.n_q, limit=LARGEST)
@@ -342,6 +345,7 @@ def certificate(
             everything = problem.rows.take(slice(None))
             lower = penalty.bound(r, delta, Lift(everything, clean, problem.rows.origin), problem.log_base)
             gap = min(gap, value - lower + noise)
+    gap = gap if gap == gap else np.inf
     return Certificate(
         primal_value=value,
         dual_value=value - gap if np.isfinite(gap) else -np.inf,

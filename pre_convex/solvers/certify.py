@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..arrays import as_vector
 from ..checks import LONGEST
 from ..problem import RatioProblem, as_problem
@@ -39,4 +41,6 @@ def certify(
     """
     problem = as_problem(problem)
     delta = as_vector(delta, "delta", problem.k, limit=LONGEST)
-    return certificate(problem, delta, mu, penalty=make_penalty(problem, penalty, constraints))
+    terms = make_penalty(problem, penalty, constraints)
+    with np.errstate(over="ignore", invalid="ignore"):  # anybody's numbers: what overflows proves nothing
+        return certificate(problem, delta, mu, penalty=terms)

@@ -275,6 +275,7 @@ def answer(target: Any, features: Any, log_base: Any = None, **terms: Any) -> st
     return pre.solve(pre.RatioProblem(target, features, log_base, **terms), check=False).status.name
 
 
+FIRST = np.where(np.arange(20) == 0, 0.0, -np.inf)
 WIDE = np.random.default_rng(2).normal(size=(3, 40))
 SAME = np.tile([1.0, 2.0], (9, 1))
 EDGE: dict[str, tuple[tuple[Any, ...], str]] = {
@@ -298,9 +299,9 @@ EDGE: dict[str, tuple[tuple[Any, ...], str]] = {
     "columns of size 1e99 and 1e-99": ((np.array([0.1e99, 0.1e-99]), F * [1e99, 1e-99]), "OPTIMAL"),
     "an offset of 1e4": (([1e4 + 0.125, 1e4], F + 1e4), "OPTIMAL"),
     "log weights of -1e308": (([0.1, 0.1], F, np.full(20, -1e308)), "OPTIMAL"),
-    "one row that can occur": ((F[0], F, np.where(np.arange(20) == 0, 0.0, -np.inf)), "OPTIMAL"),
+    "one row that can occur": ((F[0], F, FIRST), "OPTIMAL"),
     "one row that can occur, the target elsewhere": (
-        ([0.1, 0.1], F, np.where(np.arange(20) == 0, 0.0, -np.inf)),
+        ([0.1, 0.1], F, FIRST),
         "INFEASIBLE",
     ),
 }
@@ -308,6 +309,22 @@ KNOWN: list[Known] = [
     *(
         Known("solve", "problem", kind, lambda arguments=arguments: answer(*arguments), status)
         for kind, (arguments, status) in EDGE.items()
+    ),
+    Known(
+        "certify",
+        "mu",
+        "weight on a row that cannot occur",
+        lambda: pre.certify(pre.RatioProblem(F[0], F, FIRST), [0.0, 0.0], np.full(20, 0.05)).proves(1e-3),
+        False,
+        "no proof",
+    ),
+    Known(
+        "certify",
+        "delta",
+        "numbers too large for a proof",
+        lambda: pre.certify(pre.RatioProblem([0.0, 0.0], F * 1e99), [1e140, 1e140]).gap,
+        np.inf,
+        "gap = inf",
     ),
     Known(
         "solve",
