@@ -18,7 +18,7 @@ def _code(text: str) -> str:
 def _places(rows) -> str:
     entries: dict[str, list[str]] = {}
     for row in rows:
-        entries.setdefault(row.entry, []).append(row.argument)
+        entries.setdefault(row.entry.removeprefix("RatioProblem."), []).append(row.argument)
     return ", ".join(_code(f"{entry}({', '.join(names)})") for entry, names in entries.items())
 
 
@@ -85,11 +85,11 @@ def kinds() -> list[str]:
     for name, found in FAMILIES.items():
         for kind, (_, words) in found.items():
             groups.setdefault((kind, words), []).append(name)
-    lines = ["| input | message | where a … is needed |", "|---|---|---|"]
-    return [
-        *lines,
-        *(f"| {kind} | {_code('ARG' + words)} | {', '.join(names)} |" for (kind, words), names in groups.items()),
-    ]
+    answers: dict[tuple[str, str], list[str]] = {}
+    for (kind, words), names in groups.items():
+        answers.setdefault((_code("ARG" + words), ", ".join(names)), []).append(kind)
+    lines = ["| input | message | where this is needed |", "|---|---|---|"]
+    return [*lines, *(f"| {', '.join(found)} | {said} | {names} |" for (said, names), found in answers.items())]
 
 
 def known(rows) -> list[str]:
