@@ -131,6 +131,7 @@ class Taxicab(Norm):
         order = np.argsort(-ratio)
         with np.errstate(over="ignore"):  # without curvature, all or nothing again
             level = (np.cumsum(size[order]) - radius) / np.maximum(np.cumsum(scale[order]), 1e-300)
+        level = np.minimum(level, np.finfo(float).max)  # below a ratio without curvature
         beyond = np.flatnonzero(ratio[order] > level)
         count = int(beyond[-1]) + 1 if beyond.size else w.size
         tied = np.zeros(w.size, dtype=bool)
