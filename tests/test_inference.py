@@ -452,7 +452,7 @@ def test_refusals():
         ("delta: has 1 entries where 2 are needed, one for each row", lambda: Inference(problem, [1.0])),
         ("delta: has 3 entries where 2 are needed, one for each row", lambda: fit.contains([1.0, 0.0, 0.0])),
         ("level: 95 is not between 0 and 1", lambda: fit.conf_int(95)),
-        ("level: 'most' is not a number", lambda: fit.conf_int("most")),
+        ("level: 'most' is not a number; pass a finite number", lambda: fit.conf_int("most")),
         ("level: 1 is not between 0 and 1", lambda: fit.contains(delta, 1)),
         ("level: 0 is not between 0 and 1", lambda: fit.divergence(0.0)),
         ("features: have 3 columns where the problem has 2", lambda: fit.log_ratio(np.zeros((1, 3)))),
