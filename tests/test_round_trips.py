@@ -39,7 +39,7 @@ def test_blocks_may_have_rows_without_weight():
         problem = pre.RatioProblem.from_blocks(None, blocks, None, stored, target=[0.1, 0.1])
         np.testing.assert_allclose(pre.solve(problem).delta, whole.delta, atol=1e-9)
     wrong = [lambda: np.full(10, np.nan), lambda: a[10:]]
-    with pytest.raises(pre.DataError, match="log_lik of x_q: block 0"):
+    with pytest.raises(pre.DataError, match="log_lik_q: block 0"):
         pre.RatioProblem.from_blocks(None, blocks, None, wrong, target=[0.1, 0.1])
 
 
@@ -52,3 +52,9 @@ def test_free_directions_are_accurate_where_columns_differ_by_many_orders_of_mag
         assert abs(float(move @ free[:, 0])) <= 1e-12 * float(np.abs(move) @ np.abs(free[:, 0]))
         solution = pre.solve(pre.RatioProblem(np.array([0.41, 0.59]) @ F, F))
         assert float(solution.delta @ move) == pytest.approx(np.log(0.59 / 0.41), rel=1e-9)
+
+
+def test_weights_on_a_row_without_weight_prove_nothing():
+    problem = pre.RatioProblem([0.1], [[0.0], [1.0], [2.0]], [0.0, 0.0, -np.inf])
+    certificate = pre.certify(problem, [0.4], np.full(3, 1 / 3))
+    assert certificate.dual_value <= pre.solve(problem).primal_value + 1e-12
