@@ -147,9 +147,9 @@ def test_what_has_been_computed_already_is_not_computed_again():
     everything = certificate(problem, best + 0.01)
     assert some.gap > everything.gap > excess(problem, best + 0.01, best)
     assert some.primal_value == everything.primal_value
-    with pytest.raises(pre.DataError, match=r"^delta: has 3 entries where 2 are needed, one for each row$"):
+    with pytest.raises(pre.DataError, match=r"^delta: has 3 entries where 2 are needed"):
         certificate(problem, np.zeros(3))
-    with pytest.raises(pre.DataError, match=r"^mu: has 3 entries where 60 are needed, one for each row$"):
+    with pytest.raises(pre.DataError, match=r"^mu: has 3 entries where 60 are needed"):
         certificate(problem, best, np.zeros(3))
 
 
