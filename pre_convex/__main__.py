@@ -10,6 +10,14 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
+    try:
+        _main()
+    except KeyboardInterrupt:  # before a command has begun
+        print("pre-convex: interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+def _main() -> None:
     for package in ("typer", "rich"):
         if importlib.util.find_spec(package) is None:
             from .errors import MissingExtraError

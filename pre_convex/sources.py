@@ -21,6 +21,10 @@ from .arrays import as_matrix, as_vector, called, check_type, column_names
 from .arrays import as_numbers as numbers_of
 from .entropy import Array
 from .errors import DataError, MissingExtraError
+from .files import DAMAGE, Stamp, check_npy, check_plain, check_stamp, first_line, stamp_of, too_tight
+
+#: times that columns of few values take less room in a Parquet file than in memory, at most
+TIGHT = 10_000
 
 __all__ = [
     "ArraySource",
@@ -77,8 +81,11 @@ class ArraySource:
 
     def read(self, start: int, stop: int) -> Array:
         """A slice, as numbers."""
-        with np.errstate(over="ignore"):  # a wider type: inf is found and named later
-            return np.asarray(self.array[start:stop], dtype=float)
+        try:
+            with np.errstate(over="ignore"):  # a wider type: inf is found and named later
+                return np.asarray(self.array[start:stop], dtype=float)
+        except Exception as error:  # each kind of array has types of its own for what it finds instead
+            raise DataError(f"rows {start} to {stop - 1}: cannot be read ({first_line(error)})") from error
 
 
 @dataclass(frozen=True)
@@ -93,12 +100,13 @@ class FileSource:
     shape: tuple[int, ...]
     offset: int
     columns: tuple[str, ...] | None = None
+    stamp: Stamp | None = None
 
     @classmethod
-    def from_memmap(cls, array: np.memmap[Any, Any]) -> FileSource:
+    def from_memmap(cls, array: np.memmap[Any, Any], stamp: Stamp | None = None) -> FileSource:
         """The file behind a memory map."""
         shape = tuple(int(size) for size in array.shape)
-        return cls(str(array.filename), array.dtype.str, shape, int(array.offset))
+        return cls(str(array.filename), array.dtype.str, shape, int(array.offset), stamp=stamp)
 
     def edges(self, step: int) -> list[int]:
         """Anywhere."""
@@ -110,6 +118,7 @@ class FileSource:
         width = values.itemsize * int(np.prod(self.shape[1:], dtype=int))
         try:
             with open(self.path, "rb", buffering=0) as file:
+                check_stamp(self.path, self.stamp)
                 file.seek(self.offset + start * width)
                 view, done = memoryview(values.reshape(-1).view(np.uint8).data), 0
                 while done < len(view):
@@ -134,22 +143,32 @@ class ParquetSource:
         """(first row, end, file, number of the group) of every row group."""
         groups, row = [], 0
         for path in self.files:
+            self._stamps[path] = stamp_of(path)
             file = _parquet(path)
             missing = set(self.columns) - set(file.schema_arrow.names)
             if missing:
                 raise DataError(f"{path}: lacks the columns {', '.join(sorted(missing))} of {self.files[0]}")
             for i in range(file.metadata.num_row_groups):
                 rows = file.metadata.row_group(i).num_rows
+                if not rows >= 0 or too_tight(8 * rows * len(self.columns), Path(path).stat().st_size, TIGHT):
+                    raise DataError(f"{path}: row group {i} declares {rows} rows, which it cannot hold")
                 if rows:
                     groups.append((row, row + rows, path, i))
                     row += rows
         return groups
 
     @cached_property
+    def _stamps(self) -> dict[str, Stamp]:
+        return {}
+
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, without those that pandas and Dask stored as an index."""
         schema = _parquet(self.files[0]).schema_arrow
         index = (schema.pandas_metadata or {}).get("index_columns", [])
+        twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
+        if twice is not None:
+            raise DataError(f"{self.files[0]}: the column {twice!r} stands there twice")
         return self.wanted or tuple(name for name in schema.names if name not in index)
 
     @property
@@ -170,10 +189,24 @@ class ParquetSource:
         parts = []
         for first, end, path, group in self._groups:
             if first < stop and end > start:
-                table = _parquet(path).read_row_group(group, columns=list(self.columns))
-                part = as_numbers(table, path)
+                part = self._read_group(path, group)
+                if len(part) != end - first:
+                    raise DataError(f"{path}: row group {group} has {len(part)} rows where it declares {end - first}")
                 parts.append(part[max(start - first, 0) : stop - first])
         return np.concatenate(parts)
+
+    def _read_group(self, path: str, group: int) -> Array:
+        try:
+            check_stamp(path, self._stamps[path])
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+        file = _parquet(path)
+        try:
+            return as_numbers(file.read_row_group(group, columns=list(self.columns)), path)
+        except DataError:
+            raise
+        except Exception as error:  # damage shows as errors of many types
+            raise DataError(f"{path}: row group {group} cannot be read ({first_line(error)})") from error
 
     def only(self, columns: tuple[str, ...]) -> ParquetSource:
         """Some of the columns."""
@@ -337,26 +370,36 @@ def _has_slices(x: Any) -> bool:
 
 
 def _open_path(path: Path, name: str) -> Source:
-    if not path.exists():
-        raise DataError(f"{name}: {path} does not exist")
+    try:
+        folder = path.is_dir()
+        if not folder or path.suffix == ".npy":
+            check_plain(path)
+            path.open("rb").close()
+    except OSError as error:
+        raise DataError(f"{name}: {path} cannot be read ({error.strerror or error})") from error
     if path.suffix == ".npy":
         try:
+            with path.open("rb") as file:
+                check_npy(file, path.stat().st_size)
             array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
-            raise DataError(f"{name}: {path} is not an .npy file of numbers ({error})") from error
+        except DAMAGE as error:
+            raise DataError(f"{name}: {path} is not an .npy file of numbers ({first_line(error)})") from error
         if array.dtype.kind not in "fiub":
             raise DataError(f"{name}: {path} holds dtype {array.dtype}; pass real numbers")
-        return FileSource.from_memmap(array) if array.flags.c_contiguous else ArraySource(array)
+        return FileSource.from_memmap(array, stamp_of(path)) if array.flags.c_contiguous else ArraySource(array)
     if path.suffix == ".zarr":
         try:
             import zarr
         except ImportError:
             raise MissingExtraError("zarr", "files") from None
         try:
-            return ArraySource(zarr.open_array(str(path), mode="r"))
+            found = zarr.open_array(str(path), mode="r")
         except Exception as error:  # zarr has types of its own for what it finds instead
-            raise DataError(f"{name}: {path} is not a Zarr array ({str(error).splitlines()[0]})") from error
-    files = sorted(path.glob("*.parquet"), key=_natural) if path.is_dir() else [path]
+            raise DataError(f"{name}: {path} is not a Zarr array ({first_line(error)})") from error
+        if too_tight(found.nbytes, sum(file.stat().st_size for file in path.rglob("*"))):
+            raise DataError(f"{name}: {path} declares {found.shape} numbers and stores few of them; store them all")
+        return open_source(found, name)
+    files = sorted(path.glob("*.parquet"), key=_natural) if folder else [path]
     if not files or any(file.suffix != ".parquet" for file in files):
         raise DataError(f"{name}: {path} is none of .npy, .parquet, .zarr, or a folder of .parquet files")
     source = ParquetSource(tuple(str(file) for file in files))
@@ -372,14 +415,14 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 def _parquet(path: str) -> Any:
     try:
-        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise MissingExtraError("pyarrow", "files") from None
     try:
+        check_plain(path)
         return ParquetFile(path)
-    except (ArrowException, OSError) as error:
-        raise DataError(f"{path}: is not a Parquet file ({str(error).splitlines()[0]})") from error
+    except Exception as error:  # damage shows as errors of many types
+        raise DataError(f"{path}: is not a Parquet file ({first_line(error)})") from error
 
 
 def as_numbers(table: Any, path: str) -> Array:

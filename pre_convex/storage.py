@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from .classifier import RatioClassifier
 from .errors import DataError
 from .estimators import KLIEP, PluginRatio, PosteriorRatio
 from .features import from_state, make_features, to_state
-from .files import read_arrays, write_arrays, write_whole
+from .files import DAMAGE, read_arrays, write_arrays, write_whole
 from .likelihoods import Gaussian
 from .problem import RatioProblem
 from .rng import plain_seed
@@ -97,7 +96,7 @@ def load(path: str | os.PathLike[str]) -> PosteriorRatio:
         return _rebuild(*read_arrays(path, FORMAT))
     except OSError as error:
         raise DataError(f"path: cannot read {path} ({error.strerror or error})") from error
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         why = f" ({error})" if isinstance(error, DataError) else ""
         raise DataError(f"path: {path} is not a fit that this package wrote{why}") from error
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import importlib
 import importlib.util
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,8 @@ import numpy as np
 from .arrays import as_choice, as_matrix, column_names, frozen
 from .entropy import Array
 from .errors import DataError, MissingExtraError
+from .files import check_plain, read_npz
+from .sources import ParquetSource
 
 __all__ = ["Table", "as_frame", "read_table"]
 
@@ -68,8 +69,8 @@ def as_frame(data: dict[str, Any], backend: str) -> Any:
 def read_table(path: str | Path, columns: Sequence[str] = ()) -> Table:
     """Read a table of numbers, or only some of its columns; the ending of the name says how.
 
-    CSV: a header line, then numbers; an empty cell or line is an error that names its line. Parquet: through polars,
-    pandas or pyarrow, whichever is installed. npz: an array ``x`` of shape (n, d) and, if the columns have names,
+    CSV: a header line, then numbers; an empty cell or line is an error that names its line. Parquet: through pyarrow,
+    polars or pandas, whichever is installed. npz: an array ``x`` of shape (n, d) and, if the columns have names,
     ``columns``; other arrays of length n, such as a log-likelihood, are further columns.
     """
     path = Path(path)
@@ -77,6 +78,7 @@ def read_table(path: str | Path, columns: Sequence[str] = ()) -> Table:
     if path.suffix.lower() not in readers:
         raise DataError(f"{path}: the ending {path.suffix!r} is not known; use {', '.join(readers)}")
     try:
+        check_plain(path)
         names, values = readers[path.suffix.lower()](path, columns)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
@@ -130,7 +132,9 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Arra
                     raise DataError(
                         f"{path}: line {lines.line_num}, column {header[i]!r} holds {line[i]!r}, which is not a number"
                     ) from None
-    except (UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is not a CSV file in UTF-8 ({error.reason}); save it as such") from error
+    except csv.Error as error:
         raise DataError(f"{path}: is not a CSV file ({error})") from error
     if not rows:
         raise DataError(f"{path}: has a header and no rows")
@@ -149,15 +153,21 @@ def _is_number(cell: str) -> bool:
 def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Array]:
     """Columns of a Parquet file."""
     path.open("rb").close()  # the system's own words for a file that cannot be read
-    backend = next((b for b in ("polars", "pyarrow", "pandas") if importlib.util.find_spec(b)), None)
+    if importlib.util.find_spec("pyarrow"):
+        source = ParquetSource((str(path),))
+        names = tuple(source.columns[i] for i in _places(path, source.columns, columns))
+        rows = source.shape[0]
+        if not rows:
+            raise DataError(f"{path}: has no rows")
+        return names, as_matrix(source.only(names).read(0, rows), str(path), names)
+    backend = next((b for b in ("polars", "pandas") if importlib.util.find_spec(b)), None)
     if backend is None:
-        raise MissingExtraError("polars")
+        raise MissingExtraError("pyarrow", "files")
     try:
-        if backend == "pyarrow":
-            frame: Any = importlib.import_module("pyarrow.parquet").read_table(path).to_pandas()
-        else:
-            frame = importlib.import_module(backend).read_parquet(path)
-    except Exception as error:  # each backend has types of its own for a broken file
+        frame = importlib.import_module(backend).read_parquet(path)
+    except BaseException as error:  # each has types of its own for a broken file, polars one that is no Exception
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
         raise DataError(f"{path}: is not a Parquet file ({str(error).splitlines()[0]})") from error
     names = column_names(frame) or ()
     names = tuple(names[i] for i in _places(path, names, columns))
@@ -166,17 +176,13 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], 
 
 def _read_npz(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Array]:
     """Array ``x`` and whatever else has a row for each of its rows."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path}: is not an npz file of plain arrays; objects in it are not read") from error
+    arrays = read_npz(path)
     if "x" not in arrays:
         raise DataError(f"{path}: has no array 'x'; it holds {', '.join(arrays) or 'nothing'}")
     x = as_matrix(arrays.pop("x"), f"{path}: x")
     names = arrays.pop("columns", np.array([f"x{i}" for i in range(x.shape[1])]))
-    if len(names) != x.shape[1]:
-        raise DataError(f"{path}: {len(names)} names for {x.shape[1]} columns")
+    if names.shape != x.shape[1:]:
+        raise DataError(f"{path}: {names.size} names for {x.shape[1]} columns")
     extra = {name: a.ravel() for name, a in arrays.items() if a.size == len(x) and a.dtype.kind in "fiub"}
     values = np.column_stack([x, *(a.astype(float) for a in extra.values())])
     names = (*(str(n) for n in names), *extra)

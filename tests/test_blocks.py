@@ -286,9 +286,12 @@ def test_what_is_wrong_with_a_file_is_said(sides, tmp_path):
     np.save(tmp_path / "cut.npy", x_q)
     whole = (tmp_path / "cut.npy").read_bytes()
     source = open_source(tmp_path / "cut.npy", "x_q")
+    mapped = open_source(np.load(tmp_path / "cut.npy", mmap_mode="r"), "x_q")
     (tmp_path / "cut.npy").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(pre.DataError, match="ends before row"):
+    with pytest.raises(pre.DataError, match="has changed since it was opened"):
         source.read(0, N)
+    with pytest.raises(pre.DataError, match="ends before row"):
+        mapped.read(0, N)
     bad("cut.npy is not an .npy file", x_p, tmp_path / "cut.npy")
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     bad("not an .npy file of numbers", x_p, tmp_path / "objects.npy")
@@ -303,7 +306,7 @@ def test_what_is_wrong_with_a_file_is_said(sides, tmp_path):
     pl.DataFrame(x_q, schema=["u", "v", "w"]).write_parquet(tmp_path / "q.parquet")
     bad("differ from those of x_p in a, b, c, u, v, w", pl.DataFrame(x_p, schema=list("abc")), tmp_path / "q.parquet")
     bad("'l' is no file, and not among the columns u, v, w", x_p, tmp_path / "q.parquet", log_lik_q="l")
-    bad("does not exist", x_p, tmp_path / "nowhere.npy")
+    bad("No such file or directory", x_p, tmp_path / "nowhere.npy")
     (tmp_path / "empty").mkdir()
     bad("is none of", x_p, tmp_path / "empty")
     np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))

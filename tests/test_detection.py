@@ -896,7 +896,11 @@ def test_a_mistake_on_the_command_line_is_one_line(files):
         ("series.csv", ["--noise", "1", "--lags", "2", "--replicates", "0"], "series: has shape (240, 2)"),
         ("series.csv", ["--noise", "1", "--columns", "speed"], "'speed' is not among"),
         ("series.wav", ["--noise", "1", "--lags", "2", "--noise-drawn", "1,2"], "--noise-drawn: has 2 numbers"),
-        ("series.wav", ["--noise", "1", "--lags", "2", "--noise-drawn", "0"], "--noise-drawn: 0 is not positive"),
+        (
+            "series.wav",
+            ["--noise", "1", "--lags", "2", "--noise-drawn", "0"],
+            "--noise-drawn: 0 is not a positive number",
+        ),
         ("absent.wav", ["--noise", "1"], "absent.wav: cannot be read"),
         ("series.wav", ["--noise", "1,2", "--lags", "2"], "noise: [1.0, 2.0] must be one positive standard deviation"),
         ("series.wav", ["--noise", "1", "--features", "kernel"], "--features: 'kernel' is not known; use one of auto"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -21,7 +20,7 @@ import numpy as np
 from ..arrays import frozen
 from ..entropy import Array
 from ..errors import DataError
-from ..files import read_arrays, write_arrays, write_whole
+from ..files import DAMAGE, check_plain, read_arrays, write_arrays, write_whole
 from ..problem import RatioProblem
 from .case import Case, Truth
 from .sets import TestSet
@@ -33,17 +32,6 @@ INDEX = "set.json"
 #: arrays that a case may have; the problem's come first
 PROBLEM = ("target", "features_q", "log_base", "features_p", "log_weights_p")
 ARRAYS = (*PROBLEM, "delta", "radius", "norm", "value")
-#: what a damaged, cut or foreign file raises on its way
-DAMAGE = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    EOFError,
-    RuntimeError,
-    zipfile.BadZipFile,
-)
 
 
 def write_case(case: Case, path: str | os.PathLike[str]) -> Path:
@@ -120,6 +108,7 @@ def read_set(folder: str | os.PathLike[str]) -> TestSet:
     """Read a set back; a case that is not the one that was written is named."""
     place = Path(folder)
     try:
+        check_plain(place / INDEX)
         index = json.loads((place / INDEX).read_text(encoding="utf-8"))
         if index["format"] != FORMAT:
             raise DataError(f"folder: {place} has format {index['format']}, this version reads {FORMAT}")

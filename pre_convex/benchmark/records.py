@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..files import write_text
+from ..files import DAMAGE, check_plain, write_text
 from .metrics import METRICS, Verdict
 
 __all__ = ["FACTS", "ROWS", "Key", "Row", "Run", "header", "one_line", "read_run", "row_line", "write_facts"]
@@ -98,6 +98,7 @@ def read_run(folder: Path | str) -> Run:
     facts = _read_facts(folder / FACTS)
     path = folder / ROWS
     try:
+        check_plain(path)
         text = path.read_text(encoding="utf-8", errors="strict")
     except FileNotFoundError:
         text = ""  # interrupted before its first row
@@ -180,11 +181,12 @@ def _line(cells: Sequence[Any]) -> str:
 def _read_facts(path: Path) -> dict[str, Any]:
     """Content of ``run.json``."""
     try:
+        check_plain(path)
         facts = json.loads(path.read_text(encoding="utf-8"))
         kind = facts.pop("format")
     except OSError as error:
         raise DataError(f"run: {path.parent} holds no run, {FACTS} cannot be read ({error.strerror})") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except DAMAGE as error:
         raise DataError(f"run: {path} is damaged, or not one that the benchmark wrote") from error
     if kind != FORMAT:
         raise DataError(f"run: {path} has format {kind}, this version reads {FORMAT}")

@@ -6,18 +6,42 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich import box
 from rich.table import Table
+from typer.core import TyperGroup
 
 from ..errors import DataError, PreConvexError
+from .process import say, standard_streams, terminable
 
 __all__ = ["app", "make_folder", "new_table", "run"]
 
+
+class Interruptible(TyperGroup):
+    """Commands of which Ctrl-C ends each with a line and exit code 130, and whose errors name the option."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(130) from None
+        except DataError as error:
+            command = self.commands.get(str(ctx.invoked_subcommand))
+            name, _, rest = str(error).partition(": ")
+            for option in command.params if command else ():
+                if option.name == name:
+                    name = option.opts[0] if option.param_type_name == "option" else option.metavar or name
+                    raise DataError(f"{name}: {rest}") from error
+            raise
+
+
 app = typer.Typer(
     name="pre-convex",
+    cls=Interruptible,
     help="Posterior ratio estimation as convex programs, with a certificate for every answer.",
     no_args_is_help=True,
     add_completion=False,
@@ -27,11 +51,21 @@ app = typer.Typer(
 
 def run() -> None:
     """Run the app; errors the package raises on purpose become one line and exit code 2."""
-    try:
-        app()
-    except PreConvexError as error:
-        print(f"pre-convex: {error}", file=sys.stderr)
-        sys.exit(2)
+    code: Any = 0
+    with standard_streams() as (output, _):
+        try:
+            with terminable():
+                app()
+        except SystemExit as end:
+            code = end.code
+        except PreConvexError as error:
+            say(str(error))
+            code = 2
+        sys.stdout.flush()
+        if output.failure is not None and not code:
+            say(f"standard output cannot be written ({output.failure.strerror})")
+            code = 1
+    sys.exit(code)
 
 
 @app.callback(invoke_without_command=True)

@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from ..errors import DataError, MissingExtraError
 from .app import app, make_folder, new_table
+from .process import say
 
 if TYPE_CHECKING:
     from ..benchmark.records import Row, Run
@@ -78,7 +79,7 @@ def run(
         with _named(OPTIONS):
             _run(sets, solvers, formulations, tols, time_limit, memory_limit, jobs, out, fresh)
     except KeyboardInterrupt:
-        print("pre-convex: interrupted; run the same command again to go on", file=sys.stderr)
+        say("interrupted; run the same command again to go on")
         raise typer.Exit(130) from None
 
 

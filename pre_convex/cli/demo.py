@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from ..errors import DataError
-from .app import app, new_table
+from .app import app, make_folder, new_table
 
 
 @app.command()
@@ -25,6 +25,7 @@ def demo(
 
     console = Console()
     case = make_demo(rows, seed)
+    make_folder(out)
     console.print(
         f"Posterior ratio p(x|y_p)/q(x|y_q), {case.problem.n_q} prior samples in the plane, features "
         f"{', '.join(case.problem.feature_names)}.\nExact answer: delta = {case.delta.round(4).tolist()}\n"
@@ -61,16 +62,16 @@ def _save_demo(console: Console, case: object, found: list, tol: float, out: Pat
     """Write the figure, or say what it needs."""
     from ..errors import MissingExtraError
     from ..experiments.demo import plot_demo
+    from ..files import write_whole
 
     try:
         figure = plot_demo(case, found, tol)  # type: ignore[arg-type]
     except MissingExtraError as error:
         console.print(f"No figure: {error}")
         return
+    path = out / "demo.png"
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        path = out / "demo.png"
-        figure.savefig(path)
+        write_whole(path, lambda place: figure.savefig(place, format="png"))
     except OSError as error:
         raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
     console.print(f"Figure: {path}")

@@ -154,8 +154,9 @@ def _numbers(text: str, name: str) -> list[float]:
 
 def _draw(sigma: list[float]) -> Callable[[Any, Any], Any]:
     """Gaussian noise, the same for all channels or one for each."""
-    if min(sigma) <= 0.0:
-        raise DataError(f"--noise-drawn: {min(sigma):g} is not positive")
+    for number in sigma:
+        if not 0.0 < number < np.inf:
+            raise DataError(f"--noise-drawn: {number:g} is not a positive number")
 
     def draw(x: Any, rng: Any) -> Any:
         if len(sigma) > 1 and (x.ndim < 3 or x.shape[2] != len(sigma)):

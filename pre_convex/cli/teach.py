@@ -53,8 +53,11 @@ def teach(
     for path in (script, notebook):
         if path.exists() and not replace:
             raise DataError(f"--out: {path} exists, perhaps with your work; give another folder, or --replace")
-    write_text(script, to_script(found, solutions=solutions))
-    write_text(notebook, to_notebook(found, solutions=solutions))
+    try:
+        write_text(script, to_script(found, solutions=solutions))
+        write_text(notebook, to_notebook(found, solutions=solutions))
+    except OSError as error:
+        raise DataError(f"--out: cannot write to {out} ({error.strerror or error})") from error
     console.print(f"Lesson {found.name}: {found.title}", highlight=False)
     console.print(f"  script    python {script}\n  notebook  jupyter lab {notebook}", highlight=False)
     if find_spec("matplotlib") is None:

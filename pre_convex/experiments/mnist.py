@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
+import math
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +11,30 @@ import numpy as np
 
 from ..entropy import Array
 from ..errors import DataError
+from ..files import check_plain
 
 __all__ = ["read_idx", "read_mnist", "read_openml"]
 
 #: first four bytes of IDX files of bytes, by their number of dimensions
 MAGIC = {1: b"\x00\x00\x08\x01", 3: b"\x00\x00\x08\x03"}
+#: bytes that are unpacked at most, many times those of MNIST
+MOST = 1 << 28
 
 
 def read_idx(path: Path, dimensions: int) -> Any:
     """Bytes of an IDX file, plain or compressed by gzip, in its own shape."""
     try:
+        check_plain(path)
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-    except (OSError, EOFError) as error:
+            content = zlib.decompressobj(wbits=31).decompress(content, MOST)  # gzip's form
+    except (OSError, zlib.error) as error:
         raise DataError(f"--mnist: {path.name} cannot be read ({error})") from error
-    if content[:4] != MAGIC[dimensions]:
-        raise DataError(f"--mnist: {path.name} is not an IDX file of bytes with {dimensions} dimensions")
     start = 4 + 4 * dimensions
+    if content[:4] != MAGIC[dimensions] or len(content) < start:
+        raise DataError(f"--mnist: {path.name} is not an IDX file of bytes with {dimensions} dimensions")
     shape = [int(size) for size in np.frombuffer(content[4:start], dtype=">u4")]
-    if len(content) - start != int(np.prod(shape)):
+    if len(content) - start != math.prod(shape):
         raise DataError(f"--mnist: {path.name} has {len(content) - start} bytes where its header says {shape}")
     return np.frombuffer(content[start:], dtype=np.uint8).reshape(shape)
 

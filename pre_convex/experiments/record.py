@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 import numpy as np
 
 from ..errors import DataError
-from ..files import write_whole
+from ..files import DAMAGE, check_plain, write_whole
 from ..progress import track
 from ..rng import as_generator
 from ..threads import one_thread_each
@@ -196,16 +196,19 @@ def write_outcome(record: Mapping[str, Any], folder: Path) -> Iterator[Path]:
 def read_outcome(path: Path) -> tuple[Outcome, dict[str, Any]]:
     """A stored outcome, and all that its file holds."""
     try:
+        check_plain(path)
         record = json.loads(path.read_text(encoding="utf-8"))
         return _outcome(record), record
     except OSError as error:
         raise DataError(f"path: cannot read {path} ({error.strerror})") from error
-    except (ValueError, TypeError, KeyError) as error:
+    except DAMAGE as error:
         raise DataError(f"path: {path} holds no outcome of an experiment; write it with write_outcome") from error
 
 
 def _outcome(record: Mapping[str, Any]) -> Outcome:
     """The outcome that a file's content holds."""
+    if not isinstance(record["verdict"], str) or not isinstance(record["data"], Mapping):
+        raise TypeError("verdict is a text, data a mapping")
     findings = tuple(Finding(**finding) for finding in record["findings"])
     return Outcome(findings, record["verdict"], record["data"], record.get("times", {}))
 

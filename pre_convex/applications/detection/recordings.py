@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import zipfile
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import as_matrix, frozen
 from ...entropy import Array
 from ...errors import DataError, MissingExtraError
-from ...files import write_whole
+from ...files import check_plain, read_npz, write_whole
 from ...tables import read_table
 from ...threads import quietly
 from .scored import Scan
@@ -51,7 +51,9 @@ def _read_wav(path: Path, columns: Sequence[str]) -> tuple[Array, float]:
     from scipy.io import wavfile
 
     try:
+        check_plain(path)
         with quietly(wavfile.WavFileWarning):  # chunks that hold no sound
+            warnings.filterwarnings("error", "Reached EOF", wavfile.WavFileWarning)  # sound that was cut off
             rate, sound = wavfile.read(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
@@ -76,15 +78,7 @@ def read_prior(path: str | Path) -> Array:
     The array is called ``x``; a file with a single array may call it anything.
     """
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise DataError(
-            f"{path}: is not an npz file of plain arrays, as np.savez writes it; objects in it are not read"
-        ) from error
+    arrays = read_npz(path)
     if "x" not in arrays and len(arrays) != 1:
         raise DataError(f"{path}: has no array 'x'; it holds {', '.join(arrays) or 'nothing'}")
     x = arrays.get("x", next(iter(arrays.values())))
