@@ -886,14 +886,14 @@ def test_the_command_reads_sound_and_says_seconds(files):
 def test_a_mistake_on_the_command_line_is_one_line(files):
     result = detect(files, "series.csv", "--noise", "1", "--columns", "value", "--window", "50")
     assert result.returncode == 2
-    assert result.stderr == "pre-convex: window: is 50, the prior sequences have 12 time points\n"
+    assert result.stderr == "pre-convex: --window: is 50, the prior sequences have 12 time points\n"
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
         ("series.csv", ["--noise", "loud", "--columns", "value", "--lags", "2"], "--noise: 'loud' is not a number"),
-        ("series.csv", ["--noise", "1", "--lags", "2", "--replicates", "0"], "series: has shape (240, 2)"),
+        ("series.csv", ["--noise", "1", "--lags", "2", "--replicates", "0"], "SERIES: has shape (240, 2)"),
         ("series.csv", ["--noise", "1", "--columns", "speed"], "'speed' is not among"),
         ("series.wav", ["--noise", "1", "--lags", "2", "--noise-drawn", "1,2"], "--noise-drawn: has 2 numbers"),
         (

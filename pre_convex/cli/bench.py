@@ -164,8 +164,9 @@ def export(
     if kind not in FORMATS:
         raise DataError(f"--format: {kind!r} is not known; use {' or '.join(FORMATS)}")
     console = Console()
-    with _named({"set": "SET", "folder": "DIR"}):
+    with _named({"set": "SET", "folder": "SET"}):
         found = _load(_find_set(test_set))
+    with _named({"folder": "DIR"}):
         paths = write_set(found, folder) if kind == "npz" else export_cbf(found, folder)
     size = sum(path.stat().st_size for path in paths) / 1e6
     console.print(f"{len(found.cases)} cases, {len(paths)} files, {size:.3g} MB", highlight=False)
