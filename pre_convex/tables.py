@@ -16,7 +16,7 @@ from .arrays import as_choice, as_matrix, column_names, frozen
 from .entropy import Array
 from .errors import DataError, MissingExtraError
 from .files import check_plain, read_npz
-from .sources import ParquetSource
+from .parquet import ParquetSource
 
 __all__ = ["Table", "as_frame", "read_table"]
 

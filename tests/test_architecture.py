@@ -17,6 +17,7 @@ LAYERS = [
     ["entropy"],
     ["arrays", "linear", "norms", "rng", "threads"],
     ["checks", "files", "progress", "versions"],
+    ["parquet"],
     ["sources"],
     ["tables"],
     ["passes"],

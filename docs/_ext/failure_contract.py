@@ -1,5 +1,6 @@
 """Tables of the failure contract, made from the rows that the tests run."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -128,6 +129,41 @@ class FailureKinds(Directive):
         return [holder]
 
 
+def _left(row) -> str:
+    return ", ".join(map(_code, row.left)) + ", whole" if row.left else "nothing new"
+
+
+def on_disk(rows) -> list[str]:
+    """One line for each kind of file and each answer to it; FILE stands for its name."""
+    groups: dict[tuple[str, str, str, str], list] = {}
+    for row in rows:
+        said = re.sub(r"\bbad(\.\w+)?\b", "FILE", row.says)
+        groups.setdefault((row.kind, row.error.__name__, said, _left(row)), []).append(row)
+    lines = ["| input | error | message | left on disk | where |", "|---|---|---|---|---|"]
+    for (kind, error, said, left), found in groups.items():
+        places = ", ".join(dict.fromkeys(_code(row.entry) for row in found))
+        lines.append(f"| {kind} | {_code(error)} | {_code(said)} | {left} | {places} |")
+    return lines
+
+
+def refused_by_commands(rows) -> list[str]:
+    """One line for each bad value of an option."""
+    lines = ["| command | option | input | exit code | message | left on disk |", "|---|---|---|---|---|---|"]
+    for row in sorted(rows, key=lambda row: row.entry):
+        words = (_code(row.entry), _code(row.argument), row.kind, str(row.code), _code(row.says), _left(row))
+        lines.append(f"| {' | '.join(words)} |")
+    return lines
+
+
+def endings(rows) -> list[str]:
+    """One line for each way in which a command is ended from outside."""
+    lines = ["| what happens | exit code | message | left on disk |", "|---|---|---|---|"]
+    for row in rows:
+        kind = row.kind.replace("|", "\\|")
+        lines.append(f"| {kind} | {row.code} | {_code(row.says) if row.says else 'none'} | {row.left} |")
+    return lines
+
+
 class FailureRows(Directive):
     """``{failure-rows} part`` is the table of refusals, ``{failure-rows} part taken`` that of unusual good input."""
 
@@ -136,10 +172,17 @@ class FailureRows(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Write the table and let the page's own parser read it."""
-        from contract.parts import PARTS
+        from contract.parts import ON_DISK, PARTS
 
-        part = PARTS[self.arguments[0]]
-        lines = taken(part.TAKEN) if self.arguments[1:] == ["taken"] else refused(part.ROWS)
+        name, *what = self.arguments
+        part = {**PARTS, **ON_DISK}[name]
+        if what == ["taken"]:
+            lines = taken(part.TAKEN)
+        elif what == ["endings"]:
+            lines = endings(part.ENDINGS.values())
+        else:
+            table = {"files": on_disk, "commands": refused_by_commands}.get(name, refused)
+            lines = table(part.ROWS)
         holder = nodes.container(classes=["failure-rows"])
         self.state.nested_parse(StringList(lines, source=part.__name__), 0, holder)
         return [holder]

@@ -1,6 +1,6 @@
 """All rows, by part of the package."""
 
-from . import applications, blocks, estimators, features, inference, plots, problems, seeds, solvers
+from . import applications, blocks, commands, estimators, features, files, inference, plots, problems, seeds, solvers
 
 PARTS = {
     "problems": problems,
@@ -13,6 +13,8 @@ PARTS = {
     "applications": applications,
     "plots": plots,
 }
+#: parts whose rows say what is left on disk, too; ``tests/test_failures_files.py`` runs them
+ON_DISK = {"files": files, "commands": commands}
 ROWS = [row for part in PARTS.values() for row in part.ROWS]
 TAKEN = [row for part in PARTS.values() for row in getattr(part, "TAKEN", [])]
 KNOWN = [row for part in PARTS.values() for row in getattr(part, "KNOWN", [])]
