@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign fuzz soak clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign fuzz soak fuzz-readers clean
 
 demo: setup
 	$(BIN)/pre-convex demo
@@ -96,6 +96,10 @@ fuzz: setup
 
 soak: setup
 	$(BIN)/python benchmarks/soak.py $(ARGS)
+
+fuzz-readers: setup
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group fuzz
+	$(BIN)/python tests/fuzz/fuzz_readers.py $(ARGS)
 
 clean:
 	rm -rf mutants .venv .venv-oldest .venv-newest .venv-pinned .venv-empty .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/lessons
