@@ -34,7 +34,7 @@ def read_idx(path: Path, dimensions: int) -> Any:
     if content[:4] != MAGIC[dimensions] or len(content) < start:
         raise DataError(f"--mnist: {path.name} is not an IDX file of bytes with {dimensions} dimensions")
     shape = [int(size) for size in np.frombuffer(content[4:start], dtype=">u4")]
-    if len(content) - start != math.prod(shape):
+    if len(content) - start != math.prod(shape) or not all(shape):  # without images, the other sizes may be any
         raise DataError(f"--mnist: {path.name} has {len(content) - start} bytes where its header says {shape}")
     return np.frombuffer(content[start:], dtype=np.uint8).reshape(shape)
 

@@ -120,7 +120,7 @@ ROWS: list[CommandRow] = [
                 "lags: 20 lags need rows of more than 20 time points, not 2",
             ),
             ("--features", "a kernel without a radius", "kernel", "--radius: a kernel needs a positive radius; …"),
-            ("--formulation", "unknown", "both", "--formulation: 'both' is not known; use 'primal' or 'dual'"),
+            ("--formulation", "unknown", "both", "--formulation: 'both' is not known; use …"),
             ("--solver", "unknown", "clarabell", "--solver: 'clarabell' is not known; installed are newton, …"),
             (
                 "--radius",
