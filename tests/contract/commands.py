@@ -224,10 +224,10 @@ ROWS: list[CommandRow] = [
                 "--method",
                 "unknown",
                 "magic",
-                "--method: 'magic' is not known; use one of pre, plugin, kde, evidence, …",
+                "--method: 'magic' is not known; use one of 'pre', 'plugin', …",
             ),
             ("--order", "zero", "0", _invalid("--order")),
-            ("--rate", "too large", "2", "--rate: 2.0 is not between 0 and 1"),
+            ("--rate", "too large", "2", "--rate: 2 is not between 0 and 1"),
             ("--rate", "NaN", "nan", "--rate: is nan; pass a finite number"),
             ("--replicates", "negative", "-1", _invalid("--replicates")),
             (

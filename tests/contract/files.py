@@ -435,7 +435,7 @@ ODD: list[FileRow] = [
     _npy("NaN", _with_nan(X), "x_q: row 7, column 'x1' is nan; drop those rows or fill them in first"),
     _npy("text", X.astype(str), "x_q: bad.npy holds dtype <U…; pass real numbers"),
     _npy("complex", X + 1j, "x_q: bad.npy holds dtype complex128; pass real numbers"),
-    _npy("no rows", X[:0], "x_q: has no rows"),
+    _npy("no rows", X[:0], "x_q: is empty, shape (0, 2); at least one row and one column are needed"),
     _npy("three dimensions", X[None], "x_q: has 3 dimensions; pass one row for each sample, shape (n, d)"),
     _npy("other width", X[:, :1], "x_q: has 1 columns, x_p has 2"),
     _file(
