@@ -228,8 +228,9 @@ def _made(block: Any, name: str, log_weights: bool) -> Array:
     """What a function returned, as a matrix; −inf among logarithms of weights is a row without weight."""
     if not log_weights:
         return as_matrix(block, name)
-    none = np.equal(block, -np.inf)
-    checked = as_matrix(np.where(none, 0.0, block), name)
+    values = numbers_of(block, name)
+    none = np.equal(values, -np.inf)
+    checked = as_matrix(np.where(none, 0.0, values), name)
     return np.where(none.reshape(checked.shape), -np.inf, checked)
 
 

@@ -123,6 +123,13 @@ ROWS: list[Row] = [
     Row(
         ENTRY,
         "log_lik_q",
+        "functions that return text",
+        lambda: blocks(log_lik_q=[lambda: ["a"] * 20]),
+        "log_lik_q: block 0: holds dtype <U1; pass real numbers",
+    ),
+    Row(
+        ENTRY,
+        "log_lik_q",
         "Dask samples, too short",
         lambda: blocks(x_q=pieces(F), log_lik_q=A[:3]),
         "log_lik_q: has 3 entries where 20 are needed, one for each row",
