@@ -17,6 +17,8 @@ from .steps import make_penalty
 
 __all__ = ["solve_on_boundary"]
 
+#: tolerance on a face whatever is asked for: far out, the weights tell more than the gap, and must hit the target
+EXACT = 1e-10
 #: every face with the logarithm of its base weights, which it counts as one, and the normal of the next face in it
 Normals = list[tuple[RatioProblem, float, Array]]
 
@@ -91,7 +93,7 @@ def _at_nearest(problem: RatioProblem, hull: Hull, solution: Solution, tol: floa
     if place.position is Position.BOUNDARY:
         there = solve_on_boundary(flat, place, solution, tol)
         return there.delta, there.mu, there.dual_value
-    found = newton(flat, make_penalty(flat), tol=0.01 * tol)
+    found = newton(flat, make_penalty(flat), tol=min(0.01 * tol, EXACT))
     if not found.certificate.proves(tol):
         return None
     return found.delta, exp(flat.log_mu(found.delta)), found.certificate.dual_value
@@ -118,7 +120,7 @@ def _smallest_face(
         normals.append((face, log_sum_exp(problem.log_base[index]), here.direction))
         index = index[(slack <= share * max(float(np.ptp(slack)), 1e-300)) | np.isin(index, support)]
         face = RatioProblem(target, problem.features_q[index], problem.log_base[index])
-        found = newton(face, make_penalty(face), tol=0.01 * tol)  # far out, weights tell more than the gap
+        found = newton(face, make_penalty(face), tol=min(0.01 * tol, EXACT))
         if found.certificate.proves(tol):
             # the face's base weights were normalised to one; [D] counts them as they are
             lower = found.certificate.dual_value + log_sum_exp(problem.log_base[index])

@@ -78,6 +78,7 @@ def explain(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
     >>> rng = np.random.default_rng(0)
     >>> data = rng.normal(size=(200, 2))
