@@ -11,7 +11,7 @@ from zoo import gaussian, planted
 import pre_convex as pre
 import pre_convex.solvers.newton as newton_module
 from pre_convex.passes import Rows
-from pre_convex.solution import certificate
+from pre_convex.solution import BallPenalty, certificate
 from pre_convex.solvers.newton import newton
 from pre_convex.solvers.steps import make_penalty
 
@@ -505,6 +505,8 @@ def recorded(monkeypatch):
     lifted = []
 
     def watched(problem, delta, **options):
+        assert isinstance(options["penalty"], BallPenalty)
+        assert options["summary"] is not None  # the pass that was made is not made again
         rows = options.get("rows")
         lifted.append(None if rows is None else rows.shape[0])
         return real(problem, delta, **options)
@@ -523,7 +525,7 @@ def recorded(monkeypatch):
         (4.5e-7, 1e-6, [None]),  # more than half of them: all
         (1.0, 1e-6, [1000]),  # it ran away: nothing will help
         (0.1, 1e-2, [None]),
-        (0.2, 1e-2, [1000]),
+        (0.105, 1e-2, [1000]),
     ],
 )
 def test_a_certificate_is_lifted_on_as_many_rows_as_it_needs(monkeypatch, decrement, tol, lifted):
@@ -543,9 +545,17 @@ def test_a_lift_that_fails_on_some_rows_is_tried_on_all_of_the_subset(monkeypatc
         proof = newton_module._certify(problem, point, make_penalty(problem), subset, 1e-12, 0.0)
         assert proof.primal_value == pytest.approx(problem.value(best + 0.02))
     assert found == [1000, None, 1000, 4000]
-    wide, zero = planted(n=3000, k=250)[0], np.zeros(250)
+    for subset in (None, problem.rows.take(slice(0, 2000))):  # zeros are certified on the subset, too
+        descent, penalty = descent_of(problem), make_penalty(problem.with_radius(0.05, np.inf))
+        at, proof = point_of(descent, [1e-9, 1e-9]), replace(certificate(problem, best), gap=0.0)
+        inside = replace(at, summary=replace(at.summary, mean=problem.target))
+        descent.decrement = 0.0
+        newton_module._with_exact_zeros(problem, descent, inside, penalty, subset, 1e-12, proof)
+    assert found[4:] == [1000, None, 1000, 2000]
+    del found[4:]
+    wide, zero = planted(n=4000, k=250)[0], np.zeros(250)
     newton_module._certify(wide, point_of(descent_of(wide), zero), make_penalty(wide), None, 1e-12, 1.0)
-    assert found[4:] == [1500]  # five rows for each feature, which are more than a thousand
+    assert found[4:] == [1334]  # five rows for each feature, which are more than a thousand
 
 
 def test_exact_zeros_replace_round_off_where_the_gap_proves_them():
@@ -640,6 +650,8 @@ def test_nothing_to_estimate_is_an_answer_too():
     outcome = newton(ball, make_penalty(ball), tol=1e-9)
     assert outcome.free_directions == 2
     assert outcome.certificate.proves(1e-9)
+    reached = pre.RatioProblem([2.0, 3.05], [[2.0, 3.0]] * 3, radius=0.1)
+    assert newton(reached, make_penalty(reached), tol=1e-9).certificate.proves(1e-9)
     missed = pre.RatioProblem([2.0, 4.0], [[2.0, 3.0]] * 3, radius=0.1)
     outcome = newton(missed, make_penalty(missed), tol=1e-9)
     assert not outcome.certificate.proves(1e-9)
@@ -655,6 +667,7 @@ def test_nothing_to_estimate_is_an_answer_too():
         (120_000, 250, 20_000),  # no more than twenty thousand,
         (5_000, 10, 1250),  # and no more than a quarter of all
         (4_000, 10, 1000),
+        (5_000, 220, 1250),
         (3_996, 10, None),  # fewer than a thousand are not worth it,
         (5_100, 256, None),  # nor fewer than five for each feature
         (4_000, 4, None),  # few numbers are solved at once
@@ -684,6 +697,7 @@ def test_many_rows_begin_with_some_of_them(monkeypatch, n, k, first):
         with pytest.raises(StopIteration):
             newton(problem, penalty, tol=1e-8)
         assert sizes == [first]
+        assert isinstance(sizes[0], int)
 
 
 class Stop:
