@@ -1,4 +1,5 @@
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -333,3 +334,21 @@ def test_support_of_fewer_living_rows_than_asked_for():
     values, index = support(Rows(F, np.array([-np.inf, 0.0, -np.inf, 0.0, -np.inf])), np.array([[1.0, -1.0]]), 4)
     np.testing.assert_array_equal(values, [3.0, -1.0])
     np.testing.assert_array_equal(index, [1, 3])
+
+
+@pytest.mark.parametrize("n", [5, 1, 0])
+def test_a_copy_of_flat_rows_is_flat_and_of_others_is_not(n):
+    F = np.arange(2.0 * n).reshape(n, 2)
+    flat = Rows(F, np.broadcast_to(-1.5, (n,)), np.ones(2), 7)
+    copy = pickle.loads(pickle.dumps(flat))
+    np.testing.assert_array_equal(copy.features, F)
+    np.testing.assert_array_equal(copy.log_base, np.full(n, -1.5))
+    np.testing.assert_array_equal(copy.origin, [1.0, 1.0])
+    assert copy.start == 7
+    assert copy.flat == (n > 0)
+    uneven = pickle.loads(pickle.dumps(Rows(F, -np.arange(float(n)))))
+    np.testing.assert_array_equal(uneven.log_base, -np.arange(float(n)))
+    assert not uneven.flat
+    if n:
+        assert np.ndim(flat.__getstate__()["log_base"]) == 0  # one number on its way, not n
+    assert np.shape(Rows(F, -np.arange(float(n))).__getstate__()["log_base"]) == (n,)

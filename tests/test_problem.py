@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from zoo import gaussian, planted
@@ -374,3 +376,13 @@ def test_a_value_counts_the_penalty_and_a_pass_brings_what_was_asked_for():
     np.testing.assert_allclose(problem.tilt(delta, covariance=True).covariance, problem.hessian(delta))
     low, high = problem.ranges
     np.testing.assert_array_equal([low, high], [[-1.0, -1.0], [2.0, 3.0]])
+
+
+def test_a_copy_of_a_problem_is_the_same_problem():
+    problem = pre.RatioProblem(ROWS.mean(axis=0), ROWS, radius=0.5, norm=1, features_p=ROWS, paired=True)
+    copy = pickle.loads(pickle.dumps(problem))
+    check_same(copy, problem)
+    assert copy.rows.flat
+    assert copy.value([0.3, -0.2]) == problem.value([0.3, -0.2])
+    for name in ("target", "features_q", "log_base", "features_p", "log_weights_p"):
+        assert not getattr(copy, name).flags.writeable
