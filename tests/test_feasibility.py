@@ -348,3 +348,22 @@ def test_a_hull_is_read_only():
     for name in ("direction", "index", "weights"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(hull, name)[0] = 0
+
+
+@pytest.mark.parametrize("scales", [(1.0, 1.0, 1.0), (1e3, 1e-3, 10.0)])
+def test_a_direction_that_leans_is_set_square_to_its_face(scales):
+    F = half_space()[:, :3] * scales + [0.0, 0.0, 5.0]  # a face with many rows, at height 5
+    rows = pre.RatioProblem(np.zeros(3), F).rows
+    lean = np.array([1e-12, -2e-12, -1.0]) / scales
+    for v in (lean, 3.0 * lean):
+        squares = feasibility._square_to_face(rows, v)
+        assert len(squares) == 3
+        for square in squares:
+            np.testing.assert_allclose(square, [0.0, 0.0, v[2]], atol=1e-18)
+    corner = feasibility._square_to_face(pre.RatioProblem([0.0, 0.0], SQUARE).rows, np.array([1.0, 1.0]))
+    np.testing.assert_array_equal(corner, [[1.0, 1.0]] * 3)  # a face of one row has no directions
+
+
+def test_a_distance_is_charged_with_its_round_off():
+    found = feasibility._surely(2.0, np.array([0.5, -1.0]), np.array([1e8, 0.0]), np.array([0.0, -3.0]))
+    assert 2.0 - found == pytest.approx(4 * np.finfo(float).eps * (0.5e8 + 3.0), rel=1e-6)

@@ -321,6 +321,9 @@ def test_wald_test_of_one_coefficient_is_its_squared_z():
             assert test.p_value == pytest.approx(chi2.sf(z[i] ** 2, 1))
     lower = fit.conf_int().lower[0]
     assert fit.wald_test([1.0, 0.0], lower).p_value == pytest.approx(0.05)
+    assert fit.wald_test([7.0, 0.0], 7.0 * lower).p_value == pytest.approx(0.05)
+    far = fit.wald_test([1.0, 0.0], 1e200)
+    assert (far.statistic, far.p_value) == (np.inf, 0.0)
     assert "Wald chi2(2) = " in str(fit.wald_test())
 
 
@@ -464,6 +467,8 @@ def test_refusals():
             lambda: fit.wald_test(np.eye(2), [1.0, 2.0, 3.0]),
         ),
         ("value: entry 1 is nan; it must be finite", lambda: fit.wald_test(np.eye(2), [1.0, np.nan])),
+        ("value: ", lambda: fit.wald_test(None, "most")),
+        ("hypothesis: row 0, column 1 is nan", lambda: fit.wald_test([[0.0, np.nan]])),
         ("value: is inf; pass a finite number", lambda: fit.wald_test(np.eye(2), np.inf)),
     ):
         with pytest.raises(pre.DataError) as error:

@@ -8,6 +8,7 @@ import pre_convex as pre
 from pre_convex.blocks import LocalPieces
 from pre_convex.distributed import FilesOnDask
 from pre_convex.features import FeatureMap
+from pre_convex.problem import as_problem
 
 
 def test_value_gradient_and_hessian_agree():
@@ -236,6 +237,13 @@ REFUSED = {
     "delta: has 5 entries where 2 are needed": lambda: pre.RatioProblem([0, 0], ROWS).log_mu([0] * 5),
     "mu: has 3 entries where 4 are needed": lambda: pre.RatioProblem([0, 0], ROWS).moment([0] * 3),
     "mu: has 2 entries where 4 are needed": (lambda: pre.RatioProblem([0, 0], ROWS).dual_value([0.5, 0.5])),
+    "dask: 'maybe'": lambda: blocked(ROWS, ROWS, dask="maybe"),
+    "verbose: 'maybe'": lambda: blocked(ROWS, ROWS, verbose="maybe"),
+    "paired: 'maybe'": lambda: pre.RatioProblem.from_samples(ROWS, ROWS, paired="maybe"),
+    "paired: 'no'": lambda: pre.RatioProblem([0, 0], ROWS, paired="no"),
+    "covariance: 'maybe'": lambda: pre.RatioProblem([0, 0], ROWS).tilt([0, 0], covariance="maybe"),
+    "problem: must be a RatioProblem, not ndarray": lambda: as_problem(ROWS),
+    "other: must be a RatioProblem, not list": lambda: as_problem([], "other"),
     "mu: has 1 entries where 4 are needed": lambda: blocked(ROWS, ROWS).dual_value([1.0]),
 }
 
