@@ -468,6 +468,11 @@ def test_refusals():
         ),
         ("value: entry 1 is nan; it must be finite", lambda: fit.wald_test(np.eye(2), [1.0, np.nan])),
         ("value: ", lambda: fit.wald_test(None, "most")),
+        ("x: 'most' is not a number", lambda: weighted_chi2_sf("most", np.ones(2))),
+        ("weights: ", lambda: weighted_chi2_sf(1.0, ["most"])),
+        ("weights: must be finite and not negative", lambda: weighted_chi2_sf(1.0, np.array([np.inf]))),
+        ("weights: must be finite and not negative", lambda: weighted_chi2_sf(1.0, np.array([1.0, -1.0]))),
+        ("weights: must be finite and not negative", lambda: weighted_chi2_sf(1.0, np.ones((2, 2)))),
         ("hypothesis: row 0, column 1 is nan", lambda: fit.wald_test([[0.0, np.nan]])),
         ("value: is inf; pass a finite number", lambda: fit.wald_test(np.eye(2), np.inf)),
     ):

@@ -443,7 +443,15 @@ def test_a_line_search_takes_the_full_step_where_it_helps_and_a_shorter_one_wher
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "share", "tol"), [(10**6, 20, 1.0, 3e-10), (10**6, 5, 0.1, 1e-6), (10**7, 50, 1, 1e-9)]
+    ("n", "k", "share", "tol"),
+    [
+        (10**6, 20, 1.0, 3e-10),
+        (10**6, 5, 0.1, 1e-6),
+        (10**7, 50, 1.0, 1e-9),
+        (10**7, 2, 1.0, 1e-3),  # three passes, and no fewer
+        (10**6, 5, 1.0, 2.6e-37),  # eight, after between a fifth and a quarter of the rows
+        (10**6, 5, 1.0, 1e-40),  # eight would need more than that
+    ],
 )
 def test_a_subset_is_as_large_as_makes_the_whole_cheapest(n, k, share, tol):
     rows = Rows(np.broadcast_to(0.0, (n, k)), np.broadcast_to(0.0, (n,)))
@@ -451,7 +459,7 @@ def test_a_subset_is_as_large_as_makes_the_whole_cheapest(n, k, share, tol):
     for passes in range(3, 9):
         # (k / (share · size))^passes · n / (share · size) = tol: what is left after so many passes is the gap
         size = np.exp(
-            brentq(lambda z, p=passes: p * (np.log(k / share) - z) + np.log(n / share) - z - np.log(tol), 0.0, 60.0)
+            brentq(lambda z, p=passes: p * (np.log(k / share) - z) + np.log(n / share) - z - np.log(tol), 0.0, 99.0)
         )
         if size <= n / 4:
             costs[int(size + 1e-6)] = passes + 20.0 * size / n

@@ -352,7 +352,7 @@ def test_samples_in_dask_are_read_in_blocks():
     with dask.config.set(scheduler="synchronous"):
         check_dask()
         for option, kind in (({}, LocalPieces), ({"dask": False}, LocalPieces), ({"dask": True}, FilesOnDask)):
-            assert isinstance(blocked(ROWS, ROWS, **option).rows.pieces, kind)
+            assert type(blocked(ROWS, ROWS, **option).rows.pieces) is kind
 
 
 def check_dask():
