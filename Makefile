@@ -91,7 +91,7 @@ test-oldest test-newest test-pinned: test-%:
 campaign: setup
 	$(BIN)/python benchmarks/campaign.py $(ARGS)
 
-fuzz: setup
+fuzz: setup fuzz-readers
 	$(BIN)/python benchmarks/fuzz.py $(ARGS)
 
 soak: setup

@@ -22,6 +22,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
 with atheris.instrument_imports(include=["pre_convex", "zipfile"]):  # their branches guide the search
     from targets import TARGETS, attempt
 
+import robustness  # noqa: E402
 from storing import store  # noqa: E402
 
 #: seconds and megabytes that one input may take
@@ -82,7 +83,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=50_000, help="inputs of each reader")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=list(TARGETS), choices=list(TARGETS), help="some readers")
-    parser.add_argument("--store", action="store_true", help="write benchmarks/results/fuzz-readers.csv")
+    parser.add_argument("--store", action="store_true", help="write the results file and the table that quotes it")
     chosen = parser.parse_args()
     rows = []
     for name in chosen.only:
@@ -90,7 +91,8 @@ def main() -> None:
         words = "{target:12} {runs:7} inputs, {covered:5} places reached, {broken} broken, ended {ended}"
         print(words.format(**rows[-1]), flush=True)
     if chosen.store:
-        print(f"stored: {store('fuzz-readers', rows, ('atheris', 'numpy', 'pyarrow', 'scipy'))}")
+        print(f"stored: {store('fuzz-readers', rows, ('atheris', 'numpy', 'pyarrow', 'scipy')).name}")
+        robustness.main()
     if any(row["broken"] or row["ended"] != "whole" for row in rows):
         sys.exit(1)
 
