@@ -40,7 +40,7 @@ __all__ = [
 #: what a cut, damaged or foreign file raises on its way through readers
 DAMAGE = (
     *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, SyntaxError),
 )
 #: bytes of an array from which on it must not be packed more tightly than so many times: nobody's numbers are
 LARGE, TIGHT = 1 << 26, 200

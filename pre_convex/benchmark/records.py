@@ -191,11 +191,20 @@ def _read_facts(path: Path) -> dict[str, Any]:
     if kind != FORMAT:
         raise DataError(f"run: {path} has format {kind}, this version reads {FORMAT}")
     sets, contenders = facts.get("sets"), facts.get("contenders")
-    if not (isinstance(sets, list) and all(isinstance(part, dict) for part in sets)):
+    if not (isinstance(sets, list) and all(isinstance(part, dict) and _is_named(part) for part in sets)):
         raise DataError(f"run: {path} names no sets; it is damaged, or not one that the benchmark wrote")
-    if not (isinstance(contenders, list) and all(isinstance(pair, list) for pair in contenders)):
+    if not (isinstance(contenders, list) and all(_are_words(pair) for pair in contenders)):
         raise DataError(f"run: {path} names no contenders; it is damaged, or not one that the benchmark wrote")
     return dict(facts)
+
+
+def _is_named(part: dict[str, Any]) -> bool:
+    """Whether a set and its cases have names."""
+    return isinstance(part.get("name"), str) and _are_words(part.get("names", []))
+
+
+def _are_words(x: Any) -> bool:
+    return isinstance(x, list) and all(isinstance(word, str) for word in x)
 
 
 def _read_rows(text: str, path: Path) -> list[Row]:
