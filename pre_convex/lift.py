@@ -53,7 +53,7 @@ class Lift:
         allowed = 1e-13 * (np.abs(u) + self.size)
         with np.errstate(over="ignore", invalid="ignore"):
             # the scatter squares the condition of F; its factor, which comes next, does not
-            for solve in (self._by_scatter, self._by_factor):
+            for solve in (self._by_scatter, self._by_factor, self._by_size):
                 c, d, left = np.zeros(len(self.mu)), np.zeros(u.size), u
                 for _ in range(2):  # the second round refines the first
                     step = solve(left)
@@ -102,9 +102,17 @@ class Lift:
         """Of the scatter, factored once for all points that are tried."""
         return inverse_psd(self.scatter)
 
+    @cached_property
+    def _root(self) -> Array:
+        """Rows whose products are the scatter."""
+        return np.where(self.scatter.diagonal() > 0.0, self.features - self.mean, 0.0) * np.sqrt(self.mu)[:, None]
+
     def _by_factor(self, u: Array) -> Array:
-        root = np.where(self.scatter.diagonal() > 0.0, self.features - self.mean, 0.0) * np.sqrt(self.mu)[:, None]
-        return least_squares(root, u[:, None])[:, 0]
+        return least_squares(self._root, u[:, None])[:, 0]
+
+    def _by_size(self, u: Array) -> Array:
+        """Where the rows do not span all columns, what is left of u goes where last digits are the largest."""
+        return least_squares(self._root, u[:, None], self.size)[:, 0]
 
 
 def price(left: Array, d: Array, reached: Array) -> float:

@@ -98,9 +98,14 @@ def null_directions(H: Array) -> Array:
     return np.asarray(np.linalg.qr(null / s[:, None])[0])
 
 
-def least_squares(B: Array, U: Array) -> Array:
-    """(B'B)⁺ U from B itself, which keeps twice the digits that forming B'B would."""
-    unit = np.sqrt(np.square(B).sum(axis=0))
+def least_squares(B: Array, U: Array, unit: Array | None = None) -> Array:
+    """(B'B)⁺ U from B itself, which keeps twice the digits that forming B'B would.
+
+    Columns are measured in their own size, or in the units that are given: what no combination of the rows of B reaches
+    is left over where the units are large.
+    """
+    if unit is None:
+        unit = np.sqrt(np.square(B).sum(axis=0))
     unit = np.where(unit > 0.0, unit, 1.0)
     factor = B / unit
     if len(factor) > factor.shape[1]:

@@ -178,3 +178,14 @@ def test_a_face_without_curvature_is_found_without_a_warning():
     B, c = get_norm(1).face(np.array([1e10, 1.0, 0.0]), np.zeros(3), 1e-3)
     np.testing.assert_array_equal(B, [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     np.testing.assert_array_equal(c, [1.0, 0.0])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_more_columns_than_rows_in_large_and_small_units_are_proven(seed):
+    """The target misses the plane of the rows by its last digits, which are large in a column with an offset."""
+    rng = np.random.default_rng(seed)
+    n = rng.integers(2, 6)
+    F = rng.normal(size=(n, n + 1)) + rng.choice([0.0, 100.0, 1e4], size=n + 1)
+    w = rng.dirichlet(np.ones(n))
+    solution = pre.solve(pre.RatioProblem(w @ F, F))
+    np.testing.assert_allclose(solution.mu, w, atol=1e-6)
