@@ -103,7 +103,7 @@ def made(argument: str) -> list[Row]:
 
 EMPTY = {
     "objects of text": "…: holds text; pass real numbers",
-    "name of a file": "…: x.npy does not exist",
+    "name of a file": "…: x.npy cannot be read (No such file or directory)",
 }
 X_P = EMPTY | {"None": "x_p: is None; pass samples of the p side, or a target"}
 LOG_LIK = {
