@@ -80,3 +80,27 @@ def test_a_tag_is_a_link_where_it_is_defined_and_a_warning_where_it_is_not(tmp_p
     text = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
     assert text.count('href="equations.html#eq-') == 1
     assert 'id="eq-p"' in (tmp_path / "html" / "equations.html").read_text(encoding="utf-8")
+
+
+def test_every_row_of_the_failure_contract_is_on_the_page(extension):
+    contract = extension("failure_contract")
+    parts, kinds = importlib.import_module("contract.parts"), importlib.import_module("contract.kinds")
+    for part in parts.PARTS.values():
+        pages = {name: "\n".join(lines) for names, lines in contract.entries(part) for name in names}
+        for row in part.ROWS:
+            page = pages[row.entry]
+            says = {name: found[row.kind][1] for name, found in kinds.FAMILIES.items() if row.kind in found}
+            follows = any(row.says == row.argument + words and name in page for name, words in says.items())
+            assert f"`{row.argument}`" in page, row.name
+            assert follows or row.kind in page, row.name
+        for row in [*getattr(part, "TAKEN", []), *getattr(part, "KNOWN", [])]:
+            assert row.argument in pages[row.entry], row.name
+
+
+def test_folds_of_files_and_commands_hold_every_row(extension):
+    contract = extension("failure_contract")
+    on_disk = importlib.import_module("contract.parts").ON_DISK
+    for name, folds in {"files": contract.on_disk, "commands": contract.commands}.items():
+        pages = {entry: "\n".join(lines) for names, lines in folds(on_disk[name]) for entry in names}
+        for row in on_disk[name].ROWS:
+            assert row.kind in pages[row.entry], row.name

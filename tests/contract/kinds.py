@@ -229,6 +229,13 @@ SCALARS: dict[str, Callable[[float], Any]] = {
     "fraction": Fraction,
     "decimal": Decimal,
 }
+#: sets of forms in which good input may come, by what they are called
+FORMS: dict[str, Mapping[str, Any]] = {
+    "other layouts": LAYOUTS,
+    "other types": TYPES,
+    "other types of one number": SCALARS,
+    "frames": dict.fromkeys(("pandas frame", "pandas frame with an index", "polars frame")),
+}
 
 
 def _rows(
