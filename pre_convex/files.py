@@ -11,7 +11,8 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
@@ -35,6 +36,7 @@ __all__ = [
     "write_arrays",
     "write_text",
     "write_whole",
+    "writing",
 ]
 
 #: what a cut, damaged or foreign file raises on its way through readers
@@ -88,6 +90,18 @@ def check_plain(path: str | os.PathLike[str]) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "Not a regular file")
+
+
+@contextmanager
+def writing(argument: str, place: str | os.PathLike[str]) -> Iterator[None]:
+    """Say in words why a file or folder that an argument names cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or first_line(error)
+        raise DataError(
+            f"{argument}: cannot write to {place} ({why}); give a place that can be written to and has room"
+        ) from error
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 from .entropy import Array
 from .errors import DataError, MissingExtraError
 from .estimators import PosteriorRatio
-from .files import write_text, write_whole
+from .files import write_text, write_whole, writing
 from .report import KEYS, Report
 from .tables import Table
 
@@ -47,7 +47,7 @@ def _take(table: Table, name: str, option: str) -> tuple[Array, Table]:
 
 def write_fit(fit: PosteriorRatio, x_q: Array, out: Path, level: float) -> Iterator[Path]:
     """Write results.json, coefficients.csv, weights.csv and the plots; yields each path once it is whole."""
-    try:
+    with writing("--out", out):
         out.mkdir(parents=True, exist_ok=True)
         report = fit.summary(level)
         results = json.dumps(_plain(_results(fit, report)), indent=2, allow_nan=False) + "\n"
@@ -62,8 +62,6 @@ def write_fit(fit: PosteriorRatio, x_q: Array, out: Path, level: float) -> Itera
         yield write_text(out / "weights.csv", "\n".join(weights) + "\n")
         for name, figure in _figures(fit, x_q, level):
             yield write_whole(out / f"{name}.png", lambda path, f=figure: f.savefig(path, format="png"))  # type: ignore[misc]
-    except OSError as error:
-        raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
 
 
 def _cell(text: str) -> str:

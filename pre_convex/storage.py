@@ -13,7 +13,7 @@ from .classifier import RatioClassifier
 from .errors import DataError
 from .estimators import KLIEP, PluginRatio, PosteriorRatio
 from .features import from_state, make_features, to_state
-from .files import DAMAGE, read_arrays, write_arrays, write_whole
+from .files import DAMAGE, read_arrays, write_arrays, write_whole, writing
 from .likelihoods import Gaussian
 from .problem import RatioProblem
 from .rng import plain_seed
@@ -73,10 +73,8 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
         },
     }
     target = Path(path)
-    try:
+    with writing("path", target):
         return write_whole(target, lambda place: write_arrays(place, FORMAT, header, arrays))
-    except OSError as error:
-        raise DataError(f"path: cannot write {target} ({error.strerror})") from error
 
 
 def load(path: str | os.PathLike[str]) -> PosteriorRatio:

@@ -1,5 +1,6 @@
 """What bad files get, and what is left on disk when a file cannot be written or a command is ended."""
 
+import io
 import os
 import signal
 import struct
@@ -17,6 +18,7 @@ from contract.rows import matches
 import pre_convex as pre
 from pre_convex.cli import run
 from pre_convex.cli.app import app
+from pre_convex.cli.process import terminable
 from pre_convex.files import write_text, write_whole
 
 
@@ -41,7 +43,7 @@ def test_a_bad_file_is_refused_in_words_and_nothing_is_left(row, tmp_path):
     before = held(tmp_path)
     with pytest.raises(row.error) as error:
         row.call(given)
-    assert isinstance(error.value, (pre.PreConvexError, OSError))
+    assert isinstance(error.value, pre.PreConvexError)
     assert matches(row.says, str(error.value).replace(f"{tmp_path}/", "")), str(error.value)
     after = held(tmp_path)
     new = {name for name in after if name not in before and not (tmp_path / name).is_dir()}
@@ -217,6 +219,25 @@ def test_a_command_that_is_ended_says_so_and_leaves_nothing(name, tmp_path):
     process.send_signal(signal.SIGINT if name == "interrupt" else signal.SIGTERM)
     ended(process, name)
     assert set(held(tmp_path)) == {"demo-output"}
+
+
+def test_a_signal_amid_a_line_of_errors_ends_the_command(monkeypatch):
+    class Slow(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, data):
+            signal.raise_signal(signal.SIGTERM)
+            return len(data)
+
+    stream = io.TextIOWrapper(io.BufferedWriter(Slow()), write_through=True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with pytest.raises(SystemExit) as end, terminable():
+        print("a bar of progress", file=stream, flush=True)
+    assert end.value.code == commands.ENDINGS["terminate"].code
+    monkeypatch.undo()
+    with suppress(SystemExit), terminable():  # what is left in it goes the same way
+        stream.close()
 
 
 def test_a_narrow_terminal_that_can_do_nothing_is_enough(tmp_path, monkeypatch, capsys):

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..entropy import Array
 from ..errors import DataError
-from ..files import write_whole
+from ..files import write_whole, writing
 from ..norms import get_norm
 from ..problem import RatioProblem
 from .case import Case, Truth
@@ -96,10 +96,8 @@ def write_cbf(case: Case | RatioProblem, path: str | os.PathLike[str], formulati
         with _open(place, packed=target.suffix == ".gz") as file:
             _write(file, program, comments)
 
-    try:
+    with writing("path", target):
         return write_whole(target, write)
-    except OSError as error:
-        raise DataError(f"path: cannot write {target} ({error.strerror})") from error
 
 
 def export_cbf(
@@ -107,10 +105,8 @@ def export_cbf(
 ) -> list[Path]:
     """Write a set into a folder: ``.cbf.gz`` files, and ``answers.csv`` with what is known of each."""
     place = Path(folder)
-    try:
+    with writing("folder", place):
         place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"folder: cannot write to {place} ({error.strerror})") from error
     paths, lines = [], [("file", "case", "formulation", "n", "k", "status", "value")]
     for i, case in enumerate(test_set.cases):
         for formulation in formulations:
@@ -123,10 +119,8 @@ def export_cbf(
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(lines)
 
-    try:
+    with writing("folder", place):
         return [*paths, write_whole(place / "answers.csv", write)]
-    except OSError as error:
-        raise DataError(f"folder: cannot write to {place} ({error.strerror})") from error
 
 
 def _primal(problem: RatioProblem) -> _Program:

@@ -20,7 +20,7 @@ import numpy as np
 from ..arrays import frozen
 from ..entropy import Array
 from ..errors import DataError
-from ..files import DAMAGE, check_plain, read_arrays, write_arrays, write_whole
+from ..files import DAMAGE, check_plain, read_arrays, write_arrays, write_whole, writing
 from ..problem import RatioProblem
 from .case import Case, Truth
 from .sets import TestSet
@@ -75,11 +75,9 @@ def write_set(test_set: TestSet, folder: str | os.PathLike[str]) -> list[Path]:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"set: {test_set.name!r} has two cases named {twice!r}")
-    try:
+    with writing("folder", place):
         place.mkdir(parents=True, exist_ok=True)
         (place / INDEX).unlink(missing_ok=True)  # that of an older set would not fit the new files
-    except OSError as error:
-        raise DataError(f"folder: cannot write to {place} ({error.strerror})") from error
     paths, cases = [], []
     for i, case in enumerate(test_set.cases):
         paths.append(write_case(case, place / f"{file_name(i, case.name)}.npz"))
@@ -162,10 +160,8 @@ def file_name(number: int, name: str) -> str:
 
 def _write(path: Path, write: Any) -> Path:
     """Write a file, whole or not at all."""
-    try:
+    with writing("path", path):
         return write_whole(path, write)
-    except OSError as error:
-        raise DataError(f"path: cannot write {path} ({error.strerror})") from error
 
 
 def _rounded(array: Array) -> Iterator[bytes]:

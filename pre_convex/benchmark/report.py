@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DataError, MissingExtraError
-from ..files import write_whole
+from ..files import write_whole, writing
 from ..plots.benchmark import draw_gaps, draw_profiles, draw_sizes, pictures, short
 from .case import Truth
 from .measured import count, how_it_was_measured, missing, time_limit
@@ -51,15 +51,19 @@ def write_report(run: Run, folder: Path | str) -> list[Path]:
     Without matplotlib the report has a note where the pictures would be.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = report_sections(run)
+    with writing("folder", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return [
+            write_whole(folder / name, lambda path, content=content: path.write_bytes(content))  # type: ignore[misc]
+            for name, content in _files(report_sections(run)).items()
+        ]
+
+
+def _files(parts: list[Section]) -> dict[str, bytes]:
+    """What the files of a report hold, by their names."""
     texts = {"report.md": as_markdown(TITLE, parts), "report.html": as_html(TITLE, parts)}
-    files = {name: text.encode() for name, text in texts.items()}
-    files |= {f"{part.name}.png": part.png for section in parts for part in section.parts if isinstance(part, Picture)}
-    return [
-        write_whole(folder / name, lambda path, content=content: path.write_bytes(content))  # type: ignore[misc]
-        for name, content in files.items()
-    ]
+    images = (part for section in parts for part in section.parts if isinstance(part, Picture))
+    return {name: text.encode() for name, text in texts.items()} | {f"{each.name}.png": each.png for each in images}
 
 
 def report_sections(run: Run) -> list[Section]:

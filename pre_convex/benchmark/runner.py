@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import DataError, PreConvexError
-from ..files import write_text
+from ..files import write_text, writing
 from ..progress import bar
 from ..solvers import find_solver
 from .choices import contenders_of, positive, sets_of, tolerances_of
@@ -157,18 +157,9 @@ class _Rows:
     def add(self, row: Row) -> None:
         """Store a row so that no interruption loses it."""
         data = row_line(row).encode()
-        with _writing(self.folder):
+        with writing("out", self.folder):
             while data:
                 data = data[self.file.write(data) :]
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """A disk that is full or may not be written to is named."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"out: cannot write to {folder} ({error.strerror or error})") from error
 
 
 @contextmanager
@@ -176,7 +167,7 @@ def _opened(folder: Path, facts: Mapping[str, Any], fresh: bool) -> Iterator[tup
     """The folder of a run, held by nobody else, and its rows."""
     import fcntl
 
-    with _writing(folder):
+    with writing("out", folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder, os.O_RDONLY)
     try:
@@ -187,7 +178,7 @@ def _opened(folder: Path, facts: Mapping[str, Any], fresh: bool) -> Iterator[tup
         except OSError as error:
             raise DataError(f"out: {folder} cannot be locked ({error.strerror}); use another disk") from error
         kept: Sequence[Row] = ()
-        with _writing(folder):
+        with writing("out", folder):
             if not fresh and ((folder / FACTS).exists() or (folder / ROWS).exists()):
                 kept = _kept(folder, facts)
             else:
@@ -197,7 +188,7 @@ def _opened(folder: Path, facts: Mapping[str, Any], fresh: bool) -> Iterator[tup
             file = (folder / ROWS).open("ab", buffering=0)
         with file:
             yield folder, _Rows(folder, file, kept)
-        with _writing(folder):  # in the order of reading, so that two runs differ by their numbers alone
+        with writing("out", folder):  # in the order of reading, so that two runs differ by their numbers alone
             _store(folder, read_run(folder).rows)
     finally:
         os.close(lock)

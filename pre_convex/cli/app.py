@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -14,9 +17,10 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from ..errors import DataError, PreConvexError
+from ..files import writing
 from .process import say, standard_streams, terminable
 
-__all__ = ["app", "make_folder", "new_table", "run"]
+__all__ = ["app", "make_folder", "named", "new_table", "run"]
 
 
 class Interruptible(TyperGroup):
@@ -58,6 +62,8 @@ def run() -> None:
                 app()
         except SystemExit as end:
             code = end.code
+            if code == 128 + signal.SIGTERM:
+                say("terminated")
         except PreConvexError as error:
             say(str(error))
             code = 2
@@ -77,6 +83,18 @@ def _main(
         raise typer.Exit
 
 
+@contextmanager
+def named(options: dict[str, str]) -> Iterator[None]:
+    """Errors name the option instead of the argument."""
+    try:
+        yield
+    except DataError as error:
+        name, _, rest = str(error).partition(": ")
+        if name not in options:
+            raise
+        raise DataError(f"{options[name]}: {rest}") from error
+
+
 def new_table() -> Table:
     """A table that fits a terminal of eighty columns."""
     return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
@@ -84,11 +102,7 @@ def new_table() -> Table:
 
 def make_folder(out: Path) -> None:
     """The folder of the results, found writable before anything is computed."""
-    try:
+    with writing("--out", out):
         out.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=out):
             pass
-    except OSError as error:
-        raise DataError(
-            f"--out: cannot write to {out} ({error.strerror}); give a folder that can be written to"
-        ) from error

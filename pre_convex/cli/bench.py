@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..errors import DataError, MissingExtraError
-from .app import app, make_folder, new_table
+from ..files import writing
+from .app import app, make_folder, named, new_table
 from .process import say
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def run(
             raise DataError(f"{option}: is for a run; 'bench {context.invoked_subcommand}' has its options behind it")
         return
     try:
-        with _named(OPTIONS):
+        with named(OPTIONS):
             _run(sets, solvers, formulations, tols, time_limit, memory_limit, jobs, out, fresh)
     except KeyboardInterrupt:
         say("interrupted; run the same command again to go on")
@@ -101,16 +101,16 @@ def _run(
 
     console = Console()
     # names and numbers first: a typing error makes no folder
-    named = [_find_set(name) for name in _folders(sets)] or DEFAULT_SETS
+    found_sets = [_find_set(name) for name in _folders(sets)] or DEFAULT_SETS
     few = tolerances_of([_number(text) for text in _split(tols)])
     chosen, forms = _split(solvers) or None, _split(formulations) or None
     if any(":" in name for name in chosen or ()):
         sys.path.insert(0, str(Path.cwd()))  # where a solver of one's own is looked for, as by "python -m"
     contenders_of(chosen, forms)
     make_folder(out)
-    try:
+    with writing("--out", out):
         found = runner.run(
-            named,
+            found_sets,
             chosen,
             forms,
             few,
@@ -122,9 +122,7 @@ def _run(
             fresh=fresh,
         )
         _print_run(console, found.rows)
-        _report(console, found, out)
-    except OSError as error:
-        raise DataError(f"--out: cannot write to {out} ({error.strerror or error})") from error
+        _report(console, found, out, "--out")
 
 
 @bench.command("sets")
@@ -164,9 +162,9 @@ def export(
     if kind not in FORMATS:
         raise DataError(f"--format: {kind!r} is not known; use {' or '.join(FORMATS)}")
     console = Console()
-    with _named({"set": "SET", "folder": "SET"}):
+    with named({"set": "SET", "folder": "SET"}):
         found = _load(_find_set(test_set))
-    with _named({"folder": "DIR"}):
+    with named({"folder": "DIR", "path": "DIR"}):
         paths = write_set(found, folder) if kind == "npz" else export_cbf(found, folder)
     size = sum(path.stat().st_size for path in paths) / 1e6
     console.print(f"{len(found.cases)} cases, {len(paths)} files, {size:.3g} MB", highlight=False)
@@ -179,11 +177,8 @@ def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of
     from ..benchmark.records import read_run
 
     found, console = read_run(folder), Console()
-    try:
-        _print_run(console, found.rows)
-        _report(console, found, folder)
-    except OSError as error:
-        raise DataError(f"DIR: cannot write to {folder} ({error.strerror})") from error
+    _print_run(console, found.rows)
+    _report(console, found, folder, "DIR")
 
 
 @bench.command("compare")
@@ -201,10 +196,8 @@ def compare_runs(
     for line in found.lines(min(console.width, 100)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     if out is not None:
-        try:
+        with writing("--out", out):
             write_whole(out, lambda path: path.write_text(found.to_markdown(), encoding="utf-8"))
-        except OSError as error:
-            raise DataError(f"--out: cannot write {out} ({error.strerror})") from error
         console.print(f"written: {out}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -246,11 +239,13 @@ def _print_run(console: Console, rows: Sequence[Row]) -> None:
     console.print(table)
 
 
-def _report(console: Console, found: Run, folder: Path) -> None:
+def _report(console: Console, found: Run, folder: Path, option: str) -> None:
     """Write the report and say where it is."""
     from ..benchmark.report import write_report
 
-    for path in write_report(found, folder)[:2]:
+    with named({"folder": option}):
+        paths = write_report(found, folder)[:2]
+    for path in paths:
         console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -258,18 +253,6 @@ def _is_given(context: typer.Context, name: str) -> bool:
     """Whether an option stands on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
-
-
-@contextmanager
-def _named(options: dict[str, str]) -> Iterator[None]:
-    """Errors name the option instead of the argument."""
-    try:
-        yield
-    except DataError as error:
-        name, _, rest = str(error).partition(": ")
-        if name not in options:
-            raise
-        raise DataError(f"{options[name]}: {rest}") from error
 
 
 def _split(values: Sequence[str] | None) -> list[str]:

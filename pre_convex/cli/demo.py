@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
-from ..errors import DataError
 from .app import app, make_folder, new_table
 
 
@@ -62,7 +61,7 @@ def _save_demo(console: Console, case: object, found: list, tol: float, out: Pat
     """Write the figure, or say what it needs."""
     from ..errors import MissingExtraError
     from ..experiments.demo import plot_demo
-    from ..files import write_whole
+    from ..files import write_whole, writing
 
     try:
         figure = plot_demo(case, found, tol)  # type: ignore[arg-type]
@@ -70,8 +69,6 @@ def _save_demo(console: Console, case: object, found: list, tol: float, out: Pat
         console.print(f"No figure: {error}")
         return
     path = out / "demo.png"
-    try:
+    with writing("--out", out):
         write_whole(path, lambda place: figure.savefig(place, format="png"))
-    except OSError as error:
-        raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
     console.print(f"Figure: {path}")

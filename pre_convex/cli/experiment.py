@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ..errors import DataError, MissingExtraError
-from .app import app, make_folder, new_table
+from ..errors import MissingExtraError
+from .app import app, make_folder, named, new_table
 
 if TYPE_CHECKING:
     from ..experiments import Setting
@@ -61,10 +61,9 @@ def _perform(console: Console, name: str, setting: Setting, out: Path) -> None:
     console.print(table)
     console.print(f"Verdict: {outcome.verdict}", markup=False, highlight=False)
     try:
-        for path in write_outcome(record, out):
-            console.print(f"written: {path}", markup=False, soft_wrap=True)
+        with named({"folder": "--out"}):
+            for path in write_outcome(record, out):
+                console.print(f"written: {path}", markup=False, soft_wrap=True)
     except MissingExtraError as error:
         console.print(f"No figure: {error}", markup=False)
-    except OSError as error:
-        raise DataError(f"--out: cannot write to {out} ({error.strerror})") from error
     console.print()

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..errors import DataError
 from .app import app
 
 
@@ -19,17 +18,13 @@ def explore(
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
 ) -> None:
     """Open the duality explorer: points to move, and the primal, the dual and the gap that move with them."""
-    from ..files import write_text
+    from ..files import write_text, writing
     from ..teaching.explorer import page
 
     # not in a hidden folder, nor in that for temporary files: browsers in a sandbox may read neither
-    try:
+    with writing("--out", out):
         out.parent.mkdir(parents=True, exist_ok=True)
         write_text(out, page())
-    except OSError as error:
-        raise DataError(
-            f"--out: cannot write {out} ({error.strerror}); give a file in a folder that can be written to"
-        ) from error
     console = Console(soft_wrap=True)
     console.print(f"Duality explorer: {out}", highlight=False)
     if show and not webbrowser.open(out.resolve().as_uri()):

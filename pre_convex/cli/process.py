@@ -79,8 +79,7 @@ def terminable() -> Iterator[None]:
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        say("terminated")
-        sys.exit(128 + number)
+        sys.exit(128 + number)  # without a word: the signal may have come amid one, and streams refuse to be reentered
 
     before = signal.signal(signal.SIGTERM, end)
     try:

@@ -33,7 +33,7 @@ def teach(
     replace: Annotated[bool, typer.Option("--replace", help="Replace files of the same name.")] = False,
 ) -> None:
     """Open a lesson as a script and as a Jupyter notebook."""
-    from ..files import write_text
+    from ..files import write_text, writing
     from ..teaching.catalogue import find_lesson, lessons
     from ..teaching.notebook import to_notebook, to_script
 
@@ -53,11 +53,9 @@ def teach(
     for path in (script, notebook):
         if path.exists() and not replace:
             raise DataError(f"--out: {path} exists, perhaps with your work; give another folder, or --replace")
-    try:
+    with writing("--out", out):
         write_text(script, to_script(found, solutions=solutions))
         write_text(notebook, to_notebook(found, solutions=solutions))
-    except OSError as error:
-        raise DataError(f"--out: cannot write to {out} ({error.strerror or error})") from error
     console.print(f"Lesson {found.name}: {found.title}", highlight=False)
     console.print(f"  script    python {script}\n  notebook  jupyter lab {notebook}", highlight=False)
     if find_spec("matplotlib") is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 import numpy as np
 
 from ..errors import DataError
-from ..files import DAMAGE, check_plain, write_whole
+from ..files import DAMAGE, check_plain, write_text, write_whole, writing
 from ..progress import track
 from ..rng import as_generator
 from ..threads import one_thread_each
@@ -185,12 +185,12 @@ def perform(name: str, setting: Setting) -> tuple[Outcome, dict[str, Any]]:
 
 def write_outcome(record: Mapping[str, Any], folder: Path) -> Iterator[Path]:
     """Write NAME.json and NAME.png; yields each path once the file is whole."""
-    folder.mkdir(parents=True, exist_ok=True)
-    name = record["experiment"]
-    text = _text(record) + "\n"
-    yield write_whole(folder / f"{name}.json", lambda path: path.write_text(text, encoding="utf-8"))
-    figure = load_experiment(name).draw(record["data"])
-    yield write_whole(folder / f"{name}.png", lambda path: figure.savefig(path, format="png", dpi=100))
+    name, text = record["experiment"], _text(record) + "\n"
+    with writing("folder", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        yield write_text(folder / f"{name}.json", text)
+        figure = load_experiment(name).draw(record["data"])
+        yield write_whole(folder / f"{name}.png", lambda path: figure.savefig(path, format="png", dpi=100))
 
 
 def read_outcome(path: Path) -> tuple[Outcome, dict[str, Any]]:

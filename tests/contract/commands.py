@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .files import write
+from .files import ROOM, write
 from .rows import Row
 
 
@@ -59,7 +59,7 @@ DETECT = (
 )
 DEMO = ("demo", "--rows", "20")
 SETS = "easy, peaked, boundary, scaling, heavy, sparse, radius, real, smoke"
-NOT_A_FOLDER = "--out: cannot write to file (File exists)…"
+NOT_A_FOLDER = f"--out: cannot write to file (File exists){ROOM}"
 LESSONS = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, errata"
 
 
@@ -138,7 +138,7 @@ ROWS: list[CommandRow] = [
             ("--seed", "negative", "-1", _invalid("--seed")),
             ("--seed", "text", "x", _invalid("--seed")),
             ("--out", "a file", "file", NOT_A_FOLDER),
-            ("--out", "below a file", "file/out", "--out: cannot write to file/out (Not a directory)"),
+            ("--out", "below a file", "file/out", f"--out: cannot write to file/out (Not a directory){ROOM}"),
         ],
     ),
     _row("detect", "SERIES", "missing", ("detect",), "Missing argument 'SERIES'."),
@@ -284,28 +284,28 @@ ROWS: list[CommandRow] = [
         "--out",
         "a folder",
         ("explore", "--no-open", "--out", "dir"),
-        "--out: cannot write dir (Is a directory); give a file in a folder that can be written to",
+        f"--out: cannot write to dir (Is a directory){ROOM}",
     ),
     _row(
         "explore",
         "--out",
         "below a file",
         ("explore", "--no-open", "--out", "file/x"),
-        "--out: cannot write file/x (…); give a file in a folder that can be written to",
+        f"--out: cannot write to file/x (…){ROOM}",
     ),
     _row(
         "explore",
         "--out",
         "a device",
         ("explore", "--no-open", "--out", "/dev/null"),
-        "--out: cannot write /dev/null (Not a regular file); give a file in a folder that can be written to",
+        f"--out: cannot write to /dev/null (Not a regular file){ROOM}",
     ),
     _row(
         "explore",
         "--out",
         "a disk that is full",
         ("explore", "--no-open", "--out", "x"),
-        "--out: cannot write x (File too large); give a file in a folder that can be written to",
+        f"--out: cannot write to x (File too large){ROOM}",
         full=True,
     ),
     _row("solvers", "argument", "one that it does not take", ("solvers", "all"), "Got unexpected extra argument…(all)"),
@@ -322,7 +322,7 @@ ROWS: list[CommandRow] = [
         "--out",
         "a disk that is full",
         ("teach", "1", "--no-open", "--out", "dir"),
-        "--out: cannot write to dir (File too large)",
+        f"--out: cannot write to dir (File too large){ROOM}",
         full=True,
     ),
     _row(
@@ -330,7 +330,7 @@ ROWS: list[CommandRow] = [
         "--out",
         "a disk that is full",
         (*FIT, "--out", "dir"),
-        "--out: cannot write to dir (File too large)",
+        f"--out: cannot write to dir (File too large){ROOM}",
         full=True,
     ),
     _row(
@@ -338,7 +338,7 @@ ROWS: list[CommandRow] = [
         "--out",
         "a disk that is full",
         (*DEMO, "--out", "dir"),
-        "--out: cannot write to dir (File too large)",
+        f"--out: cannot write to dir (File too large){ROOM}",
         full=True,
     ),
     *_values(
@@ -401,7 +401,19 @@ ROWS: list[CommandRow] = [
     ),
     _row("bench export", "DIR", "missing", ("bench", "export", "smoke"), "Missing argument 'DIR'."),
     _row(
-        "bench export", "DIR", "a file", ("bench", "export", "smoke", "file"), "DIR: cannot write to file (File exists)"
+        "bench export",
+        "DIR",
+        "a disk that is full",
+        ("bench", "export", "smoke", "new"),
+        f"DIR: cannot write to new/000-…(File too large){ROOM}",
+        full=True,
+    ),
+    _row(
+        "bench export",
+        "DIR",
+        "a file",
+        ("bench", "export", "smoke", "file"),
+        f"DIR: cannot write to file (File exists){ROOM}",
     ),
     _row(
         "bench export",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmark_rows import run_of, three_problems
 
 import pre_convex as pre
 from pre_convex import DataError
@@ -23,6 +24,7 @@ from pre_convex.applications.detection.recordings import read_prior, read_record
 from pre_convex.benchmark.cbf import export_cbf, write_cbf
 from pre_convex.benchmark.exchange import read_case, read_set, write_case, write_set
 from pre_convex.benchmark.records import header, read_run
+from pre_convex.benchmark.report import write_report
 from pre_convex.benchmark.sets import load_set
 from pre_convex.experiments.mnist import read_idx
 from pre_convex.experiments.record import read_outcome, write_outcome
@@ -544,14 +546,23 @@ def _scan(path: Path) -> Any:
     return list(write_scan(detector.scan(rng.normal(size=40)), path))
 
 
+#: what to do where something cannot be written
+ROOM = "; give a place that can be written to and has room"
 FILE_WRITERS: list[Writer] = [
-    ("save", "path", "fit.npz", lambda path: pre.save(fitted(), path), "path: cannot write fit.npz (WHY)", DataError),
+    (
+        "save",
+        "path",
+        "fit.npz",
+        lambda path: pre.save(fitted(), path),
+        f"path: cannot write to fit.npz (WHY){ROOM}",
+        DataError,
+    ),
     (
         "benchmark.write_case",
         "path",
         "a.npz",
         lambda path: write_case(case(), path),
-        "path: cannot write a.npz (WHY)",
+        f"path: cannot write to a.npz (WHY){ROOM}",
         DataError,
     ),
     (
@@ -559,7 +570,7 @@ FILE_WRITERS: list[Writer] = [
         "path",
         "a.cbf",
         lambda path: write_cbf(case(), path),
-        "path: cannot write a.cbf (WHY)",
+        f"path: cannot write to a.cbf (WHY){ROOM}",
         DataError,
     ),
 ]
@@ -569,7 +580,7 @@ FOLDER_WRITERS: list[Writer] = [
         "folder",
         "set",
         lambda path: write_set(load_set("smoke"), path),
-        "folder: cannot write to set (WHY)",
+        f"folder: cannot write to set (WHY){ROOM}",
         DataError,
     ),
     (
@@ -577,7 +588,7 @@ FOLDER_WRITERS: list[Writer] = [
         "folder",
         "set",
         lambda path: export_cbf(load_set("smoke"), path),
-        "folder: cannot write to set (WHY)",
+        f"folder: cannot write to set (WHY){ROOM}",
         DataError,
     ),
     (
@@ -585,11 +596,26 @@ FOLDER_WRITERS: list[Writer] = [
         "folder",
         "out",
         lambda path: list(write_fit(fitted(), X, path, 0.95)),
-        "--out: cannot write to out (WHY)",
+        f"--out: cannot write to out (WHY){ROOM}",
         DataError,
     ),
-    ("detect: --out", "folder", "out", _scan, "--out: cannot write to out (WHY)", DataError),
-    ("experiments.write_outcome", "folder", "out", lambda path: list(write_outcome(RECORD, path)), "…WHY…", OSError),
+    ("detect: --out", "folder", "out", _scan, f"--out: cannot write to out (WHY){ROOM}", DataError),
+    (
+        "experiments.write_outcome",
+        "folder",
+        "out",
+        lambda path: list(write_outcome(RECORD, path)),
+        f"folder: cannot write to out (WHY){ROOM}",
+        DataError,
+    ),
+    (
+        "benchmark.write_report",
+        "folder",
+        "out",
+        lambda path: write_report(run_of(three_problems()), path),
+        f"folder: cannot write to out (WHY){ROOM}",
+        DataError,
+    ),
 ]
 
 
@@ -639,8 +665,8 @@ def _writing() -> Iterator[FileRow]:
             ("a disk that is full", name, _nothing, _full(call), "File too large"),
         ):
             words = says.replace(f"to {name}", f"to {place}").replace("WHY", why)
-            if kind == "a disk that is full" and entry.startswith("benchmark"):
-                words = f"path: cannot write {name}/000-…(File too large)"
+            if kind == "a disk that is full" and entry in ("benchmark.write_set", "benchmark.export_cbf"):
+                words = f"path: cannot write to {name}/000-…(File too large){ROOM}"
             yield FileRow(entry, argument, kind, _place(place, make), run, words, error)
 
 

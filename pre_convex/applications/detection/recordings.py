@@ -13,8 +13,8 @@ import numpy as np
 
 from ...arrays import as_matrix, frozen
 from ...entropy import Array
-from ...errors import DataError, MissingExtraError
-from ...files import check_plain, read_npz, write_whole
+from ...errors import DataError
+from ...files import check_plain, read_npz, write_whole, writing
 from ...tables import read_table
 from ...threads import quietly
 from .scored import Scan
@@ -98,15 +98,11 @@ def write_scan(scan: Scan, folder: Path, rate: float | None = None) -> Iterator[
     rate : float, optional
         Time points in a second, for the axis of the figure.
     """
-    try:
+    with writing("--out", folder):
         folder.mkdir(parents=True, exist_ok=True)
         yield write_whole(folder / "scores.csv", lambda path: _write_csv(scan.columns(), path))
         figure = scan.plot(rate)
         yield write_whole(folder / "scan.png", lambda path: figure.savefig(path, format="png"))
-    except MissingExtraError:
-        raise
-    except OSError as error:
-        raise DataError(f"--out: cannot write to {folder} ({error.strerror})") from error
 
 
 def _write_csv(columns: dict[str, Any], path: Path) -> None:
