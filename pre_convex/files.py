@@ -25,6 +25,7 @@ from .errors import DataError
 __all__ = [
     "DAMAGE",
     "Stamp",
+    "as_path",
     "check_npy",
     "check_plain",
     "check_stamp",
@@ -78,6 +79,14 @@ def check_stamp(path: str, stamp: Stamp | None) -> None:
 def first_line(error: BaseException) -> str:
     """What an error of another package says, or what it is called."""
     return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def as_path(value: Any, argument: str) -> Path:
+    """The path that an argument names; a number would be taken for an open file."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+    if not isinstance(path, str) or "\0" in path:
+        raise DataError(f"{argument}: {path!r:.60} is not the name of a file; pass text or a pathlib.Path")
+    return Path(path)
 
 
 def check_plain(path: str | os.PathLike[str]) -> None:

@@ -13,7 +13,7 @@ from .classifier import RatioClassifier
 from .errors import DataError
 from .estimators import KLIEP, PluginRatio, PosteriorRatio
 from .features import from_state, make_features, to_state
-from .files import DAMAGE, read_arrays, write_arrays, write_whole, writing
+from .files import DAMAGE, as_path, read_arrays, write_arrays, write_whole, writing
 from .likelihoods import Gaussian
 from .problem import RatioProblem
 from .rng import plain_seed
@@ -72,7 +72,7 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
             **{f.name: getattr(fit.solution_, f.name) for f in fields(Solution) if f.type in ("str", "int", "float")},
         },
     }
-    target = Path(path)
+    target = as_path(path, "path")
     with writing("path", target):
         return write_whole(target, lambda place: write_arrays(place, FORMAT, header, arrays))
 
@@ -90,6 +90,7 @@ def load(path: str | os.PathLike[str]) -> PosteriorRatio:
     >>> bool(np.all(copy.log_ratio([[0.1]]) == fit.log_ratio([[0.1]])))
     True
     """
+    path = as_path(path, "path")
     try:
         return _rebuild(*read_arrays(path, FORMAT))
     except OSError as error:

@@ -17,7 +17,7 @@ from contract.rows import matches
 
 import pre_convex as pre
 from pre_convex.cli import run
-from pre_convex.cli.app import app
+from pre_convex.cli.app import Interruptible, app
 from pre_convex.cli.process import terminable
 from pre_convex.files import write_text, write_whole
 
@@ -212,13 +212,14 @@ def test_letters_that_a_terminal_lacks_become_question_marks(tmp_path):
     assert errors == ""
 
 
-@pytest.mark.parametrize("name", ["interrupt", "terminate"])
-def test_a_command_that_is_ended_says_so_and_leaves_nothing(name, tmp_path):
-    process = start("demo", cwd=tmp_path)
-    process.stdout.readline()  # it has begun
-    process.send_signal(signal.SIGINT if name == "interrupt" else signal.SIGTERM)
-    ended(process, name)
-    assert set(held(tmp_path)) == {"demo-output"}
+def test_a_command_that_is_ended_says_so_and_leaves_nothing(tmp_path):
+    for name, number in (("interrupt", signal.SIGINT), ("terminate", signal.SIGTERM)):
+        (tmp_path / name).mkdir()
+        process = start("demo", cwd=tmp_path / name)
+        process.stdout.readline()  # it has begun
+        process.send_signal(number)
+        ended(process, name)
+        assert set(held(tmp_path / name)) == {"demo-output"}
 
 
 def test_a_signal_amid_a_line_of_errors_ends_the_command(monkeypatch):
@@ -238,6 +239,15 @@ def test_a_signal_amid_a_line_of_errors_ends_the_command(monkeypatch):
     monkeypatch.undo()
     with suppress(SystemExit), terminable():  # what is left in it goes the same way
         stream.close()
+
+
+def test_an_interrupt_before_a_command_has_begun_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(Interruptible, "make_context", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(sys, "argv", ["pre-convex", "solvers"])
+    with pytest.raises(SystemExit) as end:
+        run()
+    assert end.value.code == commands.ENDINGS["interrupt"].code
+    assert capsys.readouterr().err == "pre-convex: interrupted\n"
 
 
 def test_a_narrow_terminal_that_can_do_nothing_is_enough(tmp_path, monkeypatch, capsys):

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..entropy import Array
 from ..errors import DataError
-from ..files import write_whole, writing
+from ..files import as_path, write_whole, writing
 from ..norms import get_norm
 from ..problem import RatioProblem
 from .case import Case, Truth
@@ -87,7 +87,7 @@ def write_cbf(case: Case | RatioProblem, path: str | os.PathLike[str], formulati
     """
     if formulation not in FORMULATIONS:
         raise DataError(f"formulation: {formulation!r} is not known; use one of {', '.join(FORMULATIONS)}")
-    target = Path(path)
+    target = as_path(path, "path")
     problem = (case.problem if isinstance(case, Case) else case).in_memory()
     comments = _comments(case, problem, formulation)
     program = FORMULATIONS[formulation](problem)
@@ -104,7 +104,7 @@ def export_cbf(
     test_set: TestSet, folder: str | os.PathLike[str], formulations: Sequence[str] = ("primal", "dual")
 ) -> list[Path]:
     """Write a set into a folder: ``.cbf.gz`` files, and ``answers.csv`` with what is known of each."""
-    place = Path(folder)
+    place = as_path(folder, "folder")
     with writing("folder", place):
         place.mkdir(parents=True, exist_ok=True)
     paths, lines = [], [("file", "case", "formulation", "n", "k", "status", "value")]

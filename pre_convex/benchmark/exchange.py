@@ -20,7 +20,7 @@ import numpy as np
 from ..arrays import frozen
 from ..entropy import Array
 from ..errors import DataError
-from ..files import DAMAGE, check_plain, read_arrays, write_arrays, write_whole, writing
+from ..files import DAMAGE, as_path, check_plain, read_arrays, write_arrays, write_whole, writing
 from ..problem import RatioProblem
 from .case import Case, Truth
 from .sets import TestSet
@@ -48,11 +48,12 @@ def write_case(case: Case, path: str | os.PathLike[str]) -> Path:
     (True, True)
     """
     header = {**_words(case), "flat": case.problem.rows.flat}
-    return _write(Path(path), lambda place: write_arrays(place, FORMAT, header, _arrays(case)))
+    return _write(as_path(path, "path"), lambda place: write_arrays(place, FORMAT, header, _arrays(case)))
 
 
 def read_case(path: str | os.PathLike[str]) -> Case:
     """Read a case back; every array has the bits that were written."""
+    path = as_path(path, "path")
     try:
         return _rebuild(*read_arrays(path, FORMAT))
     except OSError as error:
@@ -67,7 +68,7 @@ def write_set(test_set: TestSet, folder: str | os.PathLike[str]) -> list[Path]:
 
     An older version of the set is replaced, a set of another name is not.
     """
-    place = Path(folder)
+    place = as_path(folder, "folder")
     other = _holds(place)
     if other not in (None, test_set.name):
         raise DataError(f"folder: {place} holds the set {other!r}; give another folder")
@@ -104,7 +105,7 @@ def _holds(place: Path) -> str | None:
 
 def read_set(folder: str | os.PathLike[str]) -> TestSet:
     """Read a set back; a case that is not the one that was written is named."""
-    place = Path(folder)
+    place = as_path(folder, "folder")
     try:
         check_plain(place / INDEX)
         index = json.loads((place / INDEX).read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..files import DAMAGE, check_plain, write_text
+from ..files import DAMAGE, as_path, check_plain, write_text
 from .metrics import METRICS, Verdict
 
 __all__ = ["FACTS", "ROWS", "Key", "Row", "Run", "header", "one_line", "read_run", "row_line", "write_facts"]
@@ -94,7 +94,7 @@ class Run:
 
 def read_run(folder: Path | str) -> Run:
     """Read a run from its folder, finished or not; a last line that was cut off is left out."""
-    folder = Path(folder)
+    folder = as_path(folder, "folder")
     facts = _read_facts(folder / FACTS)
     path = folder / ROWS
     try:

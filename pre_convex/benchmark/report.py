@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DataError, MissingExtraError
-from ..files import write_whole, writing
+from ..files import as_path, write_whole, writing
 from ..plots.benchmark import draw_gaps, draw_profiles, draw_sizes, pictures, short
 from .case import Truth
 from .measured import count, how_it_was_measured, missing, time_limit
@@ -50,7 +50,7 @@ def write_report(run: Run, folder: Path | str) -> list[Path]:
 
     Without matplotlib the report has a note where the pictures would be.
     """
-    folder = Path(folder)
+    folder = as_path(folder, "folder")
     with writing("folder", folder):
         folder.mkdir(parents=True, exist_ok=True)
         return [

@@ -64,6 +64,8 @@ def run() -> None:
             code = end.code
             if code == 128 + signal.SIGTERM:
                 say("terminated")
+            if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+                say("interrupted")  # before a command has begun; typer ends it without a word
         except PreConvexError as error:
             say(str(error))
             code = 2

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 import numpy as np
 
 from ..errors import DataError
-from ..files import DAMAGE, check_plain, write_text, write_whole, writing
+from ..files import DAMAGE, as_path, check_plain, write_text, write_whole, writing
 from ..progress import track
 from ..rng import as_generator
 from ..threads import one_thread_each
@@ -185,6 +185,7 @@ def perform(name: str, setting: Setting) -> tuple[Outcome, dict[str, Any]]:
 
 def write_outcome(record: Mapping[str, Any], folder: Path) -> Iterator[Path]:
     """Write NAME.json and NAME.png; yields each path once the file is whole."""
+    folder = as_path(folder, "folder")
     name, text = record["experiment"], _text(record) + "\n"
     with writing("folder", folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -195,6 +196,7 @@ def write_outcome(record: Mapping[str, Any], folder: Path) -> Iterator[Path]:
 
 def read_outcome(path: Path) -> tuple[Outcome, dict[str, Any]]:
     """A stored outcome, and all that its file holds."""
+    path = as_path(path, "path")
     try:
         check_plain(path)
         record = json.loads(path.read_text(encoding="utf-8"))

@@ -194,6 +194,7 @@ def scored() -> Iterator[Row]:
         })  # fmt: skip
 
     yield from one("Detector.score", "y_p", lambda y: score(y_p=y), Y_P[0])
+    yield from flag("Detector.score", "warn", lambda v: score(warn=v))
     yield from one("Detector.score", "y_q", lambda y: score(y_q=y), Y_Q[0])
     yield from one("Detector.scan", "series", lambda y: scan(series=y), SERIES, long=True)
     yield from one("Detector.scan", "reference", lambda y: scan(reference=y), Y_P[0], none=False)

@@ -670,4 +670,27 @@ def _writing() -> Iterator[FileRow]:
             yield FileRow(entry, argument, kind, _place(place, make), run, words, error)
 
 
-ROWS: list[FileRow] = [*(row for reader in READERS for row in _reading(reader)), *ODD, *_writing()]
+#: kind: what is no name of a file or folder; a number is not that of an open file, either
+NO_NAME: dict[str, Any] = {"None": None, "number": 0, "bytes": b"a", "list": ["a"], "a zero in it": "a\0b"}
+
+
+def _named() -> Iterator[FileRow]:
+    """What is said where no name is given."""
+    readers = {"load": pre.load, "benchmark.read_case": read_case, "experiments.read_outcome": read_outcome}
+    calls = [(entry, "path", call) for entry, call in readers.items()]
+    calls += [("benchmark.read_set", "folder", read_set), ("benchmark.read_run", "folder", read_run)]
+    calls += [row[:2] + (row[3],) for row in [*FILE_WRITERS, *FOLDER_WRITERS] if not row[0].endswith("--out")]
+    for entry, argument, call in calls:
+        for kind, value in NO_NAME.items():
+            words = f"{argument}: {value!r} is not the name of a file; pass text or a pathlib.Path"
+            yield FileRow(entry, argument, f"no name: {kind}", lambda _, value=value: value, call, words)
+    no_fits = {
+        "an estimator without a fit": (pre.PosteriorRatio(), "this PosteriorRatio is not fitted yet; call fit first"),
+        "no estimator": (3, "fit: a int cannot be written; use one of PosteriorRatio, …"),
+    }
+    for kind, (fit, words) in no_fits.items():
+        error = DataError if fit == 3 else pre.UnfittedError
+        yield FileRow("save", "fit", kind, lambda _, fit=fit: fit, lambda fit: pre.save(fit, "a"), words, error)
+
+
+ROWS: list[FileRow] = [*_named(), *(row for reader in READERS for row in _reading(reader)), *ODD, *_writing()]
