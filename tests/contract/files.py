@@ -304,6 +304,15 @@ def _as_nobody(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return run
 
 
+_NO_SIZE = "x.npy is no plain array of the size that it declares"
+#: kind: why an archive is refused before it is unpacked
+DECLARED = {
+    "declares 10^15 rows inside": _NO_SIZE,
+    "declares sizes that overflow": _NO_SIZE,
+    "a zip bomb": "its parts are compressed or overlap",
+}
+
+
 def _reading(reader: Reader) -> Iterator[FileRow]:
     """All kinds of bad files for one reader."""
     name = f"bad{reader.suffix}"
@@ -316,6 +325,10 @@ def _reading(reader: Reader) -> Iterator[FileRow]:
     for kind, content in CONTENTS.items():
         says = reader.says.get(kind, reader.damaged)
         if says is not None:
+            if reader.suffix == ".npz" and kind in DECLARED:  # refused by what is declared, before memory is asked for
+                packed = "x.npy is packed too tightly; write it without compression"
+                why = packed if kind == "a zip bomb" and reader.argument == "file" else DECLARED[kind]
+                says = says.replace("…", f" ({why})", 1)
             make = _place(name, lambda path, content=content: write(path, content(reader.suffix)))
             yield FileRow(reader.entry, reader.argument, kind, make, reader.call, says.replace("FILE", name))
 
