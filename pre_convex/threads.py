@@ -11,12 +11,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import wraps
 from threading import Lock, RLock, local
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 __all__ = ["alone", "in_threads", "one_thread_each", "quietly"]
 
 Out = TypeVar("Out")
+Work = TypeVar("Work", bound=Callable[..., Any])
 
 
 class _Team:
@@ -25,42 +27,61 @@ class _Team:
     def __init__(self) -> None:
         self.lock, self.inside, self.count = Lock(), 0, 1
         self.libraries: list[Any] | None = None
-        self.before: list[int] = []
+        self.held: list[tuple[Any, int]] = []
         self.pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> ThreadPoolExecutor | None:
         with self.lock:
-            if self.libraries is None:
-                from threadpoolctl import ThreadpoolController
-
-                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
             if self.inside == 0:
-                self.before = [library.num_threads for library in self.libraries]
-                count = max(self.before, default=1)  # a solver may come with a library that knows one thread only
-                if count != self.count:
-                    self.count, self.pool = count, ThreadPoolExecutor(count) if count > 1 else None
-                if count > 1:
-                    self._allow([1] * len(self.before))
+                self._hold()
             self.inside += 1
             return self.pool
 
     def __exit__(self, *_: object) -> None:
         with self.lock:
             self.inside -= 1
-            if self.inside == 0 and self.count > 1:
-                self._allow(self.before)
+            if self.inside == 0:
+                self.let_go()
 
-    def _allow(self, counts: list[int]) -> None:
-        assert self.libraries is not None  # __enter__ found them
-        for library, count in zip(self.libraries, counts, strict=True):
-            # from version 3.8 on threadpoolctl listens to the thread that came first, and to no other; whoever is last
-            # to leave speaks here for all, and then gives way to the threads of the user
-            give_way = getattr(library, "clear_controlling_thread", None)
-            if give_way is not None:
-                give_way(force=True)
-            library.set_num_threads(count)
-            if give_way is not None:
-                give_way()
+    def __call__(self, work: Work) -> Work:
+        """A function that runs inside the team; of its process, if that was forked."""
+
+        @wraps(work)
+        def inside(*args: Any, **named: Any) -> Any:
+            with _team:
+                return work(*args, **named)
+
+        return cast(Work, inside)
+
+    def _hold(self) -> None:
+        if self.libraries is None:
+            from threadpoolctl import ThreadpoolController
+
+            self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        # a solver may come with a library that knows one thread only
+        self.held = [(library, count) for library in self.libraries if (count := library.num_threads) > 1]
+        count = max((count for _, count in self.held), default=1)
+        if count != self.count:
+            self.count, self.pool = count, ThreadPoolExecutor(count) if count > 1 else None
+        _allow([(library, 1) for library, _ in self.held])
+
+    def let_go(self) -> None:
+        """Every library as it was."""
+        _allow(self.held)
+
+
+def _allow(counts: list[tuple[Any, int]]) -> None:
+    """So many threads for each library."""
+    # from version 3.8 on threadpoolctl listens to the thread that came first, and to no other; whoever is last
+    # to leave speaks here for all, and then gives way to the threads of the user
+    one_only = [library for library, _ in counts if hasattr(library, "clear_controlling_thread")]
+    listeners = {library.clear_controlling_thread for library in one_only}  # those of a kind share theirs
+    for give_way in listeners:
+        give_way(force=True)
+    for library, count in counts:
+        library.set_num_threads(count)
+    for give_way in listeners:
+        give_way()
 
 
 _team = _Team()
@@ -74,19 +95,17 @@ def _start_anew() -> None:
     _turn = RLock()
     held = _team if _team.inside else None
     _team = _Team()
-    if held is not None and held.count > 1:
-        held._allow(held.before)
+    if held is not None:
+        held.let_go()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-@contextmanager
-def one_thread_each() -> Iterator[None]:
-    """BLAS in one thread: for the sizes met here its own threads wait for each other more than they work."""
-    with _team:
-        yield
+def one_thread_each() -> _Team:
+    """BLAS in one thread, in a ``with`` or as a decorator: for the sizes met here its own wait more than they work."""
+    return _team
 
 
 @contextmanager
