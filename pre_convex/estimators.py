@@ -230,7 +230,15 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         features = self._features(self._rows(x, name), name)
         origin = self.problem_.rows.origin
         features = features if origin is None else features - origin
-        return np.asarray(features @ self.delta_ - self.problem_.tilt(self.delta_).log_z)
+        return np.asarray(features @ self.delta_ - self._log_z())
+
+    def _log_z(self) -> float:
+        """Log Z of the fit, kept: it takes a pass over all its rows, and new points may come one at a time."""
+        known: tuple[Array, float] | None = getattr(self, "_known_log_z", None)
+        if known is None or known[0] is not self.delta_:
+            known = self.delta_, self.problem_.tilt(self.delta_).log_z
+            self._known_log_z = known
+        return known[1]
 
     def log_ratio(self, x: Any) -> Array:
         """Log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO], shape (n,)."""

@@ -34,6 +34,22 @@ def test_a_fit_has_what_it_promises():
     assert fit.score(x_p, x_q, l_p, l_q) == pytest.approx(fit.divergence_, abs=1e-12)
 
 
+def test_log_ratio_takes_one_pass_over_the_fit_and_follows_a_new_one():
+    x_p, x_q, l_p, l_q = samples()
+    fit = pre.PosteriorRatio().fit(x_p, x_q, l_p, l_q)
+    fit.log_ratio(x_q)
+    seen = []
+    sys.setprofile(lambda frame, event, _: seen.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        fit.log_ratio(x_q[:1])
+    finally:
+        sys.setprofile(None)
+    assert "_log_ratio" in seen and "tilt" not in seen
+    fit.fit(x_p + 1.0, x_q, l_p, l_q)
+    again = pre.PosteriorRatio().fit(x_p + 1.0, x_q, l_p, l_q)
+    np.testing.assert_array_equal(fit.log_ratio(x_q), again.log_ratio(x_q))
+
+
 def test_estimates_converge_to_the_closed_form():
     errors = []
     for n in (400, 40_000):
