@@ -75,11 +75,12 @@ def as_numbers(x: Any, name: str) -> Array:
         values = np.asarray(x)
     except Exception as error:  # what is not an array itself may raise anything when it is made one
         raise DataError(f"{name}: cannot be read as an array of numbers ({_first_line(error)})") from error
-    kind = values.dtype.kind
-    if kind == "O":
+    if values.dtype.kind == "O":
         values = _from_objects(values, name)
     else:
         check_type(values.dtype, name)
+    if values.dtype == float:
+        return values
     with np.errstate(over="ignore"):  # a wider type: inf is found and named later
         return np.asarray(values, dtype=float)
 

@@ -341,13 +341,7 @@ def certificate(
         if e_qn <= 1e-14 * float(np.linalg.norm(np.abs(b) + lift.size)):  # round-off, where one row has all weight
             e_qn = 0.0
         small = gap <= 1e-13 * (1.0 + abs(value))
-        if (
-            isinstance(penalty, BallPenalty)
-            and not small
-            and clean.any()
-            and problem.rows.in_memory
-            and np.all(problem.log_base[clean > 0.0] > -np.inf)
-        ):
+        if isinstance(penalty, BallPenalty) and not small and clean.any() and problem.rows.in_memory:
             everything = problem.rows.take(slice(None))
             lower = penalty.bound(r, delta, Lift(everything, clean, problem.rows.origin), problem.log_base)
             gap = min(gap, value - lower + noise)
