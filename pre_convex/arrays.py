@@ -24,9 +24,9 @@ __all__ = [
     "called",
     "check_type",
     "column_names",
+    "first_line",
     "frozen",
     "shown",
-    "square_sum",
 ]
 
 
@@ -38,6 +38,11 @@ def shown(x: Any) -> str:
     """A refused value in a message, in one line; it may be a whole array."""
     text = " ".join(repr(x).split())
     return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another package says, or what it is called."""
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
 def frozen(x: Array) -> Array:
@@ -74,7 +79,7 @@ def as_numbers(x: Any, name: str) -> Array:
     try:
         values = np.asarray(x)
     except Exception as error:  # what is not an array itself may raise anything when it is made one
-        raise DataError(f"{name}: cannot be read as an array of numbers ({_first_line(error)})") from error
+        raise DataError(f"{name}: cannot be read as an array of numbers ({first_line(error)})") from error
     if values.dtype.kind == "O":
         values = _from_objects(values, name)
     else:
@@ -93,11 +98,6 @@ def check_type(dtype: Any, name: str) -> None:
         )
 
 
-def _first_line(error: Exception) -> str:
-    """The first line of what an error says, or its type if it says nothing."""
-    return (str(error) or type(error).__name__).splitlines()[0]
-
-
 def _from_objects(values: Any, name: str) -> Array:
     """Numbers that Python holds one by one, such as fractions and decimals."""
     if values.ndim == 0:
@@ -112,7 +112,7 @@ def _from_objects(values: Any, name: str) -> Array:
         return np.asarray(values, dtype=float)
     except Exception as error:
         raise DataError(
-            f"{name}: holds values that are not numbers ({_first_line(error)}); pass real numbers"
+            f"{name}: holds values that are not numbers ({first_line(error)}); pass real numbers"
         ) from error
 
 
@@ -140,7 +140,7 @@ def _from_frame(x: Any, name: str) -> Any:
     return columns[0] if isinstance(frame, nw.Series) else np.column_stack(columns)
 
 
-def square_sum(x: Array) -> float:
+def _square_sum(x: Array) -> float:
     """Σ x², or inf where that overflows; nan and inf show in it."""
     with np.errstate(over="ignore", invalid="ignore"):
         if not x.flags.forc:  # ravel would copy
@@ -152,7 +152,7 @@ def square_sum(x: Array) -> float:
 def _finite(x: Array, name: str, columns: Sequence[str] | None = None, start: int = 0, limit: float = np.inf) -> Array:
     """The array itself when all its entries are finite and within a limit; otherwise an error says which is not."""
     # one sweep without a temporary; the exact look follows only if it fails
-    squares = square_sum(x)
+    squares = _square_sum(x)
     if squares <= limit * limit and squares < np.inf:
         return x
     if not np.isfinite(x).all():

@@ -29,7 +29,6 @@ __all__ = [
     "check_npy",
     "check_plain",
     "check_stamp",
-    "first_line",
     "read_arrays",
     "read_npz",
     "stamp_of",
@@ -74,11 +73,6 @@ def check_stamp(path: str, stamp: Stamp | None) -> None:
     """Refuse a file whose stamp is another one now."""
     if stamp is not None and stamp_of(path) != stamp:
         raise DataError(f"{path}: has changed since it was opened; make the problem anew")
-
-
-def first_line(error: BaseException) -> str:
-    """What an error of another package says, or what it is called."""
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
 def as_path(value: Any, argument: str) -> Path:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import shown
 from .entropy import Array
 from .errors import DataError
 
@@ -169,4 +170,4 @@ def get_norm(order: Any) -> Norm:
         return NORMS[float(order)]
     except Exception:  # as many types of error as there are types that are not numbers
         known = ", ".join(f"{p:g}" for p in NORMS)
-        raise DataError(f"norm: {repr(order)[:60]} is not known; use one of {known}") from None
+        raise DataError(f"norm: {shown(order)} is not known; use one of {known}") from None

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import first_line
 from .entropy import Array
 from .errors import DataError, MissingExtraError
-from .files import Stamp, check_plain, check_stamp, first_line, stamp_of, too_tight
+from .files import Stamp, check_plain, check_stamp, stamp_of, too_tight
 
 __all__ = ["ParquetSource"]
 
@@ -91,7 +92,7 @@ class ParquetSource:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from error
         file = _parquet(path)
         try:
-            return as_numbers(file.read_row_group(group, columns=list(self.columns)), path)
+            return _from_table(file.read_row_group(group, columns=list(self.columns)), path)
         except DataError:
             raise
         except Exception as error:  # damage shows as errors of many types
@@ -114,7 +115,7 @@ def _parquet(path: str) -> Any:
         raise DataError(f"{path}: is not a Parquet file ({first_line(error)})") from error
 
 
-def as_numbers(table: Any, path: str) -> Array:
+def _from_table(table: Any, path: str) -> Array:
     """Columns of an Arrow table side by side."""
     from pyarrow import types
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .arrays import shown
 from .errors import DataError
 
 __all__ = ["Rng", "as_generator", "as_seed", "plain_seed", "spawned"]
@@ -37,7 +38,7 @@ def as_generator(rng: Any, name: str = "rng") -> np.random.Generator:
     if not (rng is None or isinstance(rng, known) or _whole(rng)):
         several = isinstance(rng, (Sequence, np.ndarray)) and not isinstance(rng, (str, bytes)) and np.ndim(rng) == 1
         if not several or len(rng) == 0 or not all(map(_whole, rng)):
-            raise DataError(f"{name}: {rng!r} is no seed; {TAKEN}")
+            raise DataError(f"{name}: {shown(rng)} is no seed; {TAKEN}")
     return np.random.default_rng(rng)
 
 

@@ -17,11 +17,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .arrays import as_matrix, as_vector, called, check_type, column_names
-from .arrays import as_numbers as numbers_of
+from .arrays import as_matrix, as_numbers, as_vector, called, check_type, column_names, first_line
 from .entropy import Array
 from .errors import DataError, MissingExtraError
-from .files import DAMAGE, Stamp, check_npy, check_plain, check_stamp, first_line, stamp_of, too_tight
+from .files import DAMAGE, Stamp, check_npy, check_plain, check_stamp, stamp_of, too_tight
 from .parquet import ParquetSource
 
 __all__ = [
@@ -228,7 +227,7 @@ def _made(block: Any, name: str, log_weights: bool) -> Array:
     """What a function returned, as a matrix; −inf among logarithms of weights is a row without weight."""
     if not log_weights:
         return as_matrix(block, name)
-    values = numbers_of(block, name)
+    values = as_numbers(block, name)
     none = np.equal(values, -np.inf)
     checked = as_matrix(np.where(none, 0.0, values), name)
     return np.where(none.reshape(checked.shape), -np.inf, checked)
@@ -270,7 +269,7 @@ def open_source(x: Any, name: str) -> Source:
     if _has_slices(x):
         check_type(np.dtype(x.dtype), name)
         return ArraySource(x)
-    values, columns = numbers_of(x, name), column_names(x)
+    values, columns = as_numbers(x, name), column_names(x)
     if values.ndim == 1:
         return ArraySource(as_vector(values, name, log_weights="any"), columns)
     return ArraySource(as_matrix(values, name, columns), columns)

@@ -15,7 +15,8 @@ DOCS = PACKAGE.parent / "docs"
 LAYERS = [
     ["errors"],
     ["entropy"],
-    ["arrays", "linear", "norms", "rng", "threads"],
+    ["arrays", "linear", "threads"],
+    ["norms", "rng"],
     ["checks", "files", "progress", "versions"],
     ["parquet"],
     ["sources"],
