@@ -242,6 +242,8 @@ def as_scalar(x: Any, name: str) -> float:
     >>> as_scalar(np.float32(0.5), "radius")
     0.5
     """
+    if type(x) is float and -np.inf < x < np.inf:  # the common case, many times in every solve
+        return x
     try:
         if np.ndim(x) or isinstance(x, str | bytes | bool | np.bool_ | np.datetime64 | np.timedelta64):
             raise TypeError
