@@ -20,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
+from .arrays import first_line
 from .errors import DataError
 
 __all__ = [
