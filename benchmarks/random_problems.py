@@ -273,8 +273,10 @@ def _beyond(rng, factors):
         if margin > max(1e-10 * size, 0.999 * d):  # otherwise the distance is lost in round-off of the data
             break
         features = plain
-    R = float(factors[rng.integers(len(factors))]) * margin
-    return pre.RatioProblem(b, F, a, radius=R, norm=norm), margin
+    # round-off of b in a large column may take it further from the corner than v shows: the distance is between both
+    factor = float(factors[rng.integers(len(factors))])
+    distance = margin if factor < 1.0 else max(margin, float(np.linalg.norm(b - alive[np.argmax(heights)], norm)))
+    return pre.RatioProblem(b, F, a, radius=factor * distance, norm=norm), distance
 
 
 FEASIBLE: dict[str, Callable[[np.random.Generator], tuple[pre.RatioProblem, float]]] = {

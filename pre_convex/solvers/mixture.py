@@ -23,11 +23,7 @@ def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
     r = problem.moment(mu)
     size = problem.ball(r)
     if problem.radius > 0.0:
-        room = problem.radius - hull.radius
-        if room <= 0.0 or size - problem.radius > 0.01 * room:
-            return -np.inf
-        share = min(1.0, 1.001 * max(size - problem.radius, 0.0) / (room + size - problem.radius) + 1e-15)
-        return _value(problem, _mixture(mu, hull, share))
+        return max(_in_ball(problem, mu, other) for other in _near(problem, hull))
     spread = problem.ball(np.ptp(problem.features_q[:: max(1, problem.n_q // 1000)], axis=0))
     if not np.any(r) or size > 1e-6 * spread:
         return _value(problem, mu) if not np.any(r) else -np.inf
@@ -50,10 +46,43 @@ def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
     return -np.inf
 
 
+def _near(problem: RatioProblem, hull: Hull) -> list[Array]:
+    """Weights close to the target: those of the hull, and all on the row that is nearest.
+
+    Where columns differ in size by more than numbers have digits, the hull may take a distance for none, and next to a
+    corner its weights miss the target by more than the corner does.
+    """
+    alive = np.flatnonzero(problem.log_base > -np.inf)
+    distances = [problem.ball(g) for g in problem.target - problem.features_q[alive]]
+    found, row = np.zeros((2, problem.n_q))
+    found[hull.index] = hull.weights
+    row[alive[np.argmin(distances)]] = 1.0
+    return [found, row]
+
+
+def _in_ball(problem: RatioProblem, mu: Array, other: Array) -> float:
+    """D of the mixture with as much of μ as the radius allows; −inf where the other weights are beyond it too.
+
+    Moments are sums of b − F_j: on rows next to the target they have digits that b − Σ μ_j F_j has lost.
+    """
+    G = problem.target - problem.features_q
+
+    def beyond(weights: Array) -> float:
+        """By how much the moment may be further from the target than the radius, with its round-off."""
+        return problem.ball(weights @ G) + 1e-15 * problem.ball(weights @ np.abs(G)) - problem.radius
+
+    excess, room = beyond(mu), -beyond(other)
+    if room <= 0.0:
+        return -np.inf
+    share = min(1.0, 1.001 * max(excess, 0.0) / (room + max(excess, 0.0)) + 1e-15)
+    mixed = (1.0 - share) * mu + share * other
+    return max(problem.dual_value(weights) for weights in (mixed, other) if beyond(weights) <= 0.0)
+
+
 def _value(problem: RatioProblem, mu: Array) -> float:
     """D(μ) if μ is feasible up to round-off of the sums that say so, otherwise −inf."""
     size = problem.ball(mu @ np.abs(problem.rows.take(slice(None)).features) + np.abs(problem.residual_origin))
-    if problem.ball(problem.moment(mu)) > problem.radius + 1e-15 * size:
+    if problem.ball(problem.moment(mu)) > 1e-15 * size:
         return -np.inf
     return problem.dual_value(mu)
 
