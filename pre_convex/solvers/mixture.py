@@ -67,11 +67,11 @@ def _in_ball(problem: RatioProblem, mu: Array, other: Array) -> float:
     """
     G = problem.target - problem.features_q
 
-    def beyond(weights: Array) -> float:
+    def beyond(weights: Array, digit: float = 1e-15) -> float:
         """By how much the moment may be further from the target than the radius, with its round-off."""
-        return problem.ball(weights @ G) + 1e-15 * problem.ball(weights @ np.abs(G)) - problem.radius
+        return problem.ball(weights @ G) + digit * problem.ball(weights @ np.abs(G)) - problem.radius
 
-    excess, room = beyond(mu), -beyond(other)
+    excess, room = beyond(mu, 3e-15), -beyond(other)  # the mixture has a round-off of its own
     if room <= 0.0:
         return -np.inf
     share = min(1.0, 1.001 * max(excess, 0.0) / (room + max(excess, 0.0)) + 1e-15)

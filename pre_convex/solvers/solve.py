@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -214,14 +215,11 @@ def conclude(
         return replace(solution, status=Status.OPTIMAL)
     # an answer of Newton's is tried again from elsewhere; what a cone solver alone has to say is judged as it is
     if problem.rows.in_memory and hint is not None and solution.raw is not solution.certificate:
-        again = _from_cooled(problem, solution, tol)
+        again = _from_elsewhere(problem, solution, hull, tol)
         if again is not None or edge is not None:
             return again or edge  # type: ignore[return-value]  # one of them is there
     if problem.rows.in_memory and np.all(np.isfinite(solution.mu)):
-        gap = solution.primal_value - mixed_bound(problem, solution.mu, hull) + solution.certificate.noise
-        if gap < solution.gap:
-            proof = replace(solution.certificate, gap=gap, dual_value=solution.primal_value - gap)
-            solution = replace(solution, certificate=proof)
+        solution = replace(solution, certificate=_mixed(problem, solution.certificate, solution.mu, hull))
         if solution.certificate.proves(tol):
             return replace(solution, status=Status.OPTIMAL, hull=hull)
     # a radius well below the distance of the nearest weights that were found is not shown to be reached by any
@@ -230,24 +228,49 @@ def conclude(
     return replace(solution, status=status, hull=hull)
 
 
-def _from_cooled(problem: RatioProblem, solution: Solution, tol: float) -> Solution | None:
-    """The proven answer of Newton from a start that followed the base weights from flat ones."""
+def _from_elsewhere(problem: RatioProblem, solution: Solution, hull: Hull, tol: float) -> Solution | None:
+    """The proven answer of Newton from a start that followed the base weights from flat ones.
+
+    With a radius, also from where it was, and relative to the target: a radius may be less than the round-off of
+    moments of large columns, but not less than that of their distances from the target.
+    """
+    starts: list[Callable[[], Array | None]] = [lambda: cooled(problem, terms)]
+    if problem.radius > 0.0:
+        problem = _relative_to_target(problem)
+        starts.insert(0, lambda: solution.delta)
     terms = make_penalty(problem)
-    start = cooled(problem, terms)
-    if start is None:
-        return None
-    found = newton(problem, terms, tol=tol, start=start)
-    if not found.certificate.proves(tol):
-        return None
-    return replace(
-        solution,
-        delta=found.delta,
-        weights=lambda: exp(problem.log_mu(found.delta)),
-        status=Status.OPTIMAL,
-        certificate=found.certificate,
-        iterations=solution.iterations + found.iterations,
-        free_directions=found.free_directions,
-    )
+    for start in starts:
+        delta = start()
+        if delta is None:
+            continue
+        found = newton(problem, terms, tol=tol, start=delta)
+        proof = found.certificate
+        if problem.radius > 0.0 and not proof.proves(tol):
+            proof = _mixed(problem, proof, exp(problem.log_mu(found.delta)), hull)
+        if proof.proves(tol):
+            return replace(
+                solution,
+                delta=found.delta,
+                weights=exp(problem.log_mu(found.delta)),
+                status=Status.OPTIMAL,
+                certificate=proof,
+                iterations=solution.iterations + found.iterations,
+                free_directions=found.free_directions,
+            )
+    return None
+
+
+def _relative_to_target(problem: RatioProblem) -> RatioProblem:
+    """The same problem with the target as the origin of all sums over rows."""
+    other = problem.with_radius(problem.radius)
+    object.__setattr__(other, "rows", replace(problem.rows, origin=problem.target))
+    return other
+
+
+def _mixed(problem: RatioProblem, proof: Certificate, mu: Array, hull: Hull) -> Certificate:
+    """The certificate with the bound of a mixture of μ with other weights, where that is the better one."""
+    gap = proof.primal_value - mixed_bound(problem, mu, hull) + proof.noise
+    return replace(proof, gap=gap, dual_value=proof.primal_value - gap) if gap < proof.gap else proof
 
 
 def _error(problem: RatioProblem, solution: Solution) -> SolveError:

@@ -23,7 +23,7 @@ from ..passes import tilt
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Penalty
 from .signs import by_signs
-from .ties import by_ties
+from .ties import by_ties, on_ties
 
 __all__ = ["StepPenalty", "make_penalty"]
 
@@ -112,6 +112,7 @@ class Faceted(_FromZero):
 
     problem: RatioProblem
     program: list[Any] = field(default_factory=list, repr=False)
+    far: list[bool] = field(default_factory=list, repr=False)  # whether the target is too far, once that was asked
 
     def points(self, delta: Array, r: Array, H: Array) -> list[Array]:
         """The residual after the next step too."""
@@ -119,16 +120,22 @@ class Faceted(_FromZero):
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Zero, else a search for the face from δ, else the cvxpy program and a search from its answer."""
+        if any(self.far):
+            raise SolveError("Newton step: the target is too far from the hull, and delta runs away")
         q = gradient - H @ delta
         if self.norm(q) <= self.radius:
             return np.zeros_like(delta)
         x = self._search(delta, q, H)
+        if x is None and self.norm.order == np.inf:
+            x = by_signs(delta, q, H, self.radius)
+        elif x is None:
+            x = by_ties(q, H, self.radius, delta, self.problem.n_q)
+            x = by_ties(q, H, self.radius) if x is None else x
         if x is None:
-            sparse = self.norm.order == np.inf
-            x = by_signs(delta, q, H, self.radius) if sparse else by_ties(q, H, self.radius)
-        if x is None:
-            if not self.program and minimal_radius(self.problem, hint=delta).lower > self.radius:
-                raise SolveError("Newton step: the target is too far from the hull, and delta runs away")
+            if not self.far:
+                self.far.append(minimal_radius(self.problem, hint=delta).lower > self.radius)
+                if self.far[0]:
+                    return self.step(delta, gradient, H)
             guess, *_ = _step_program(self, self.problem).solve(q, H)
             x = self._search(guess, q, H)
             x = guess if x is None else x
@@ -157,11 +164,11 @@ class Faceted(_FromZero):
             face = self.norm.face(-q - H @ x + scale * x, scale, self.radius)
             assert face is not None  # both norms have faces
             B, c = face
-            sparse = self.norm.order == np.inf
-            if not c.size or (sparse and c.size > self.problem.n_q):  # more columns than rows can tell apart
+            if not 0 < c.size <= self.problem.n_q:  # more columns than rows can tell apart
                 return None
-            chosen = B.argmax(axis=0)  # the only one in each column, where δ is sparse
-            inner = H[np.ix_(chosen, chosen)] if sparse else B.T @ H @ B
+            chosen = B.argmax(axis=0)  # the only one in each column, but for coordinates that are tied
+            sparse = self.norm.order == np.inf
+            inner = H[np.ix_(chosen, chosen)] if sparse else on_ties(H, B[:, 0], chosen[1:])
             z = solve_psd(inner, -(B.T @ q) - self.radius * c)
             x = B @ z
             if self.norm.on_face(z, -q - H @ x, face, self.radius):

@@ -5,34 +5,53 @@
 With s = ‖x‖∞ this is a quadratic program in (x, s) under −s ≤ x_i ≤ s. On a face, where some coordinates are tied to s
 or to −s, it is a linear solve. Every move goes towards the solution on the current face and stops at the first bound,
 which joins the ties; a solution that is reached drops the tie that pulls the wrong way most. The objective never rises
-(an active-set method from the point where all are tied).
+(an active-set method, from the last answer or from the point where all are tied).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..entropy import Array
+from ..entropy import Array, Index
 from .signs import AGREE, ROUND_OFF, direction
 
-__all__ = ["by_ties"]
+__all__ = ["by_ties", "on_ties"]
+
+#: share of the largest size by which a coordinate may be smaller and start as tied to it
+TIED = 1e-12
 
 
-def by_ties(q: Array, H: Array, R: float) -> Array | None:
-    """The minimiser where ‖q‖₁ > R; ``None`` where round-off keeps ties and residuals from agreeing."""
+def on_ties(H: Array, lead: Array, free: Index) -> Array:
+    """Curvature in (s, x_free), where x = s · lead + x_free and lead is zero on the free coordinates."""
+    inner = np.empty((1 + free.size, 1 + free.size))
+    together = H @ lead
+    inner[0, 0] = lead @ together
+    inner[0, 1:] = inner[1:, 0] = together[free]
+    inner[1:, 1:] = H[np.ix_(free, free)]
+    return inner
+
+
+def by_ties(q: Array, H: Array, R: float, start: Array | None = None, rank: float = np.inf) -> Array | None:
+    """The minimiser where ‖q‖₁ > R; ``None`` where round-off keeps ties and residuals from agreeing.
+
+    It is searched from ``start``, unless more coordinates are free there than the rank of H can tell apart.
+    """
     k = q.size
     signs, tied = np.where(q < 0.0, 1.0, -1.0), np.ones(k, dtype=bool)
     sizes = np.abs(H)
     x, s = np.zeros(k), 0.0
+    near = np.ones(k, dtype=bool) if start is None else np.abs(start) >= (1.0 - TIED) * np.abs(start).max()
+    if start is not None and np.any(start) and k - np.count_nonzero(near) <= rank:
+        s, tied = float(np.abs(start).max()), near
+        signs = np.where(start > 0.0, 1.0, -1.0)
+        x = np.where(tied, signs * s, start)
     for _ in range(20 + 6 * k):
         free = np.flatnonzero(~tied)
-        B = np.zeros((k, 1 + free.size))
-        B[tied, 0] = signs[tied]
-        B[free, 1 + np.arange(free.size)] = 1.0
-        downhill = -(B.T @ (q + H @ x))
-        downhill[0] -= R
-        z, curvature = direction(B.T @ H @ B, downhill)
-        d, rise = B @ z, float(z[0])
+        lead = np.where(tied, signs, 0.0)
+        slope = q + H @ x
+        z, curvature = direction(on_ties(H, lead, free), -np.append(lead @ slope + R, slope[free]))
+        d, rise = z[0] * lead, float(z[0])
+        d[free] = z[1:]
         with np.errstate(divide="ignore", invalid="ignore"):
             above = np.where(tied | (d <= rise), np.inf, (s - x) / (d - rise))
             below = np.where(tied | (-d <= rise), np.inf, (s + x) / (-d - rise))
