@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import pre_convex as pre
-from pre_convex.solvers.cooling import cooled
+from pre_convex.solvers.cooling import cooled, frozen_out
+from pre_convex.solvers.newton import newton
 from pre_convex.solvers.steps import make_penalty
 
 
@@ -48,3 +49,14 @@ def test_a_target_that_counts_as_on_the_boundary_but_is_proven_inside_stays_prov
     for depth in (1e-8, 1e-9, 1e-10):
         solution = pre.solve(pre.RatioProblem([1.0 - depth, 0.25], F, rng.uniform(-30, 30, 30)), check=False)
         assert solution.certificate.proves(1e-8)
+
+
+def test_the_largest_base_weights_alone_give_a_start():
+    """With base weights from e^-700 to e^700, Newton has a few steps to go from there."""
+    for seed in range(4):
+        problem = near_corner(seed, 0.3, 700)
+        found = newton(problem, make_penalty(problem), tol=1e-8, start=frozen_out(problem))
+        assert found.certificate.proves(1e-8)
+        assert found.iterations < 20
+    assert frozen_out(near_corner(0, -0.1, 700)) is None  # outside the hull
+    assert frozen_out(pre.RatioProblem([0.3, 0.4], np.column_stack([np.arange(9.0)] * 2), np.arange(9.0))) is None

@@ -28,3 +28,24 @@ def test_the_answer_is_optimal(k, n, share, wide):
 
 def test_without_curvature_there_is_no_answer():
     assert by_ties(np.array([2.0, 0.0]), np.zeros((2, 2)), 1.0) is None
+
+
+def test_every_start_leads_to_the_same_answer():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(60, 6))
+    H, q = F.T @ F / 60, rng.normal(size=6)
+    x = by_ties(q, H, 0.3)
+    for start in (x, 0.5 * x, rng.normal(size=6), np.ones(6), np.zeros(6)):
+        assert by_ties(q, H, 0.3, start) == pytest.approx(x, abs=1e-12)
+
+
+def test_a_start_with_more_free_coordinates_than_the_rank_is_left_alone():
+    rng = np.random.default_rng(1)
+    F = rng.normal(size=(3, 60))
+    F -= F.mean(axis=0)
+    H = F.T @ F / 3
+    q = H @ rng.normal(size=60)
+    R = 1e-3 * np.abs(q).sum()
+    x = by_ties(q, H, R, rng.normal(size=60), 3)
+    assert np.array_equal(x, by_ties(q, H, R))
+    assert np.count_nonzero(np.abs(x) < np.abs(x).max()) <= 3

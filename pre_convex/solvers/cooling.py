@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..coordinates import coordinates
-from ..entropy import Array, exponentiate
+from ..entropy import Array, exponentiate, log
 from ..errors import SolveError
 from ..linear import least_squares
 from ..problem import RatioProblem
 from .steps import NoPenalty, StepPenalty
 
-__all__ = ["cooled"]
+__all__ = ["cooled", "frozen_out"]
 
 #: passes at most, numbers that all of them may read, and passes of one stage
 PASSES, NUMBERS, STAGE = 3_000, 1e9, 30
@@ -25,6 +25,8 @@ PASSES, NUMBERS, STAGE = 3_000, 1e9, 30
 AIM, LAST = 0.1, 1e-8
 #: share of the gradient that a step may leave
 BLIND = 1e-3
+#: weight of a row that a corner of [D] has at none
+NEXT_TO_NONE = 1e-20
 
 
 def cooled(problem: RatioProblem, penalty: StepPenalty) -> Array | None:
@@ -55,6 +57,30 @@ def cooled(problem: RatioProblem, penalty: StepPenalty) -> Array | None:
         return None
     last, _ = _solved(G, a, penalty, z, LAST, STAGE)
     return np.asarray(basis @ (z if last is None else last))
+
+
+def frozen_out(problem: RatioProblem) -> Array | None:
+    """A δ from the other end, where base weights are all that counts and entropy is nothing; None without one.
+
+    There [D] is a linear program, and a corner of it has weight on k + 1 rows. Their weights give δ, and with base
+    weights that differ by hundreds of orders of magnitude no other row has a part in it.
+    """
+    from scipy.optimize import linprog
+
+    space, alive = coordinates(problem.rows), np.flatnonzero(problem.log_base > -np.inf)
+    if space.basis.shape[1] == 0 or np.any(space.off_plane(problem.residual_origin)):
+        return None
+    G = np.column_stack(
+        [(problem.rows.take(alive).features - problem.residual_origin) @ space.basis, np.ones(alive.size)]
+    )
+    a, b = problem.log_base[alive] - problem.log_base[alive].max(), np.append(np.zeros(space.basis.shape[1]), 1.0)
+    found = linprog(-a, A_eq=G.T, b_eq=b, method="highs-ds")
+    if found.status != 0:
+        return None
+    corner = np.flatnonzero(found.x > 0.0)
+    weights = np.maximum(np.linalg.lstsq(G[corner].T, b)[0], NEXT_TO_NONE)  # to the last digit, as a solver's are not
+    z = np.linalg.lstsq(G[corner], log(weights) - a[corner])[0]
+    return np.asarray(space.basis @ z[:-1])
 
 
 def _solved(G: Array, base: Array, penalty: StepPenalty, z: Array, aim: float, limit: int) -> tuple[Array | None, int]:

@@ -27,7 +27,7 @@ def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
     spread = problem.ball(np.ptp(problem.features_q[:: max(1, problem.n_q // 1000)], axis=0))
     if not np.any(r) or size > 1e-6 * spread:
         return _value(problem, mu) if not np.any(r) else -np.inf
-    for reach in (0.3, 0.1, 0.03, 0.01, 0.001):
+    for reach in (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5):
         share = size / (reach * spread)
         beyond = RatioProblem(
             problem.target + r * (1.0 - share) / share,

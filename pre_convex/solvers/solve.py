@@ -19,7 +19,7 @@ from ..problem import RatioProblem, as_problem
 from ..solution import Certificate, Solution, Status, certificate
 from ..threads import one_thread_each
 from .boundary import solve_on_boundary
-from .cooling import cooled
+from .cooling import cooled, frozen_out
 from .mixture import mixed_bound
 from .newton import Outcome, newton
 from .registry import ConeSolver, find_solver
@@ -229,7 +229,7 @@ def conclude(
 
 
 def _from_elsewhere(problem: RatioProblem, solution: Solution, hull: Hull, tol: float) -> Solution | None:
-    """The proven answer of Newton from a start that followed the base weights from flat ones.
+    """The proven answer of Newton from a start that followed the base weights, or was given by the largest of them.
 
     With a radius, also from where it was, and relative to the target: a radius may be less than the round-off of
     moments of large columns, but not less than that of their distances from the target.
@@ -238,6 +238,8 @@ def _from_elsewhere(problem: RatioProblem, solution: Solution, hull: Hull, tol: 
     if problem.radius > 0.0:
         problem = _relative_to_target(problem)
         starts.insert(0, lambda: solution.delta)
+    else:
+        starts.append(lambda: frozen_out(problem))
     terms = make_penalty(problem)
     for start in starts:
         delta = start()

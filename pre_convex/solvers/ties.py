@@ -39,7 +39,8 @@ def by_ties(q: Array, H: Array, R: float, start: Array | None = None, rank: floa
     k = q.size
     signs, tied = np.where(q < 0.0, 1.0, -1.0), np.ones(k, dtype=bool)
     sizes = np.abs(H)
-    x, s = np.zeros(k), 0.0
+    x: Array = np.zeros(k)
+    s = 0.0
     near = np.ones(k, dtype=bool) if start is None else np.abs(start) >= (1.0 - TIED) * np.abs(start).max()
     if start is not None and np.any(start) and k - np.count_nonzero(near) <= rank:
         s, tied = float(np.abs(start).max()), near
