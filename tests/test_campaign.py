@@ -166,6 +166,7 @@ def test_no_stored_certificate_is_false():
     assert {row["kind"] for row in rows} >= {"all feasible", "all infeasible"}
     for row in rows:
         assert row["false"] == "0", row
+        assert row["proven"] == row["problems"], row
         if row["truth"] == "feasible":
             assert float(row["worst_excess"]) <= 1e-12, row
 
