@@ -214,7 +214,9 @@ def conclude(
     if proven:
         return replace(solution, status=Status.OPTIMAL)
     # an answer of Newton's is tried again from elsewhere; what a cone solver alone has to say is judged as it is
-    if problem.rows.in_memory and hint is not None and solution.raw is not solution.certificate:
+    # and a radius that is the distance but for round-off has no other answer than the boundary's
+    beside = problem.radius > 0.0 and abs(hull.radius - problem.radius) <= slack
+    if problem.rows.in_memory and hint is not None and not beside and solution.raw is not solution.certificate:
         again = _from_elsewhere(problem, solution, hull, tol)
         if again is not None or edge is not None:
             return again or edge  # type: ignore[return-value]  # one of them is there
