@@ -189,3 +189,15 @@ def test_more_columns_than_rows_in_large_and_small_units_are_proven(seed):
     w = rng.dirichlet(np.ones(n))
     solution = pre.solve(pre.RatioProblem(w @ F, F))
     np.testing.assert_allclose(solution.mu, w, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 8, 10])
+def test_far_targets_over_corners_of_very_different_weight_raise_no_warning(seed):
+    rng = np.random.default_rng(seed)
+    n, k = rng.integers(8, 38), 8
+    F, a = np.eye(k)[rng.integers(k, size=n)], rng.uniform(-1400, 0, size=n)
+    corner, beyond = rng.integers(k), 0.0443 * rng.uniform(0.5, 2)
+    b = beyond * rng.choice([-1.0, 1.0], size=k)
+    b[corner] = 1.0 + beyond
+    solution = pre.solve(pre.RatioProblem(b, F, a, radius=0.5 * beyond, norm=np.inf), check=False)
+    assert solution.status is pre.Status.INFEASIBLE

@@ -254,7 +254,8 @@ def newton(
     verbose : bool
         Whether to print a line for every pass.
     """
-    with one_thread_each():
+    # far out numbers overflow: what they lead to is judged by the certificate
+    with one_thread_each(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         return _newton(problem, penalty, tol, start, verbose)
 
 

@@ -118,6 +118,7 @@ class Faceted(_FromZero):
         """The residual after the next step too."""
         return [*_after_step(self, delta, r, H), *super().points(delta, r, H)]
 
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # on a flat face; what is no point is no step
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Zero, else a search for the face from δ, else the cvxpy program and a search from its answer."""
         if any(self.far):
