@@ -157,6 +157,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             tol=self.tol,
         )
         self.delta_ = self.solution_.delta
+        self._known: dict[str, Any] = {}
         plain = self.penalty is None and self.constraints is None
         self.divergence_ = -(self.solution_.primal_value if plain else self.problem_.dual_value(self.mu_))
         self.feature_names_ = self.problem_.feature_names
@@ -234,11 +235,10 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def _log_z(self) -> float:
         """Log Z of the fit, kept: it takes a pass over all its rows, and new points may come one at a time."""
-        known: tuple[Array, float] | None = getattr(self, "_known_log_z", None)
-        if known is None or known[0] is not self.delta_:
-            known = self.delta_, self.problem_.tilt(self.delta_).log_z
-            self._known_log_z = known
-        return known[1]
+        known: dict[str, Any] = getattr(self, "_known", {})  # made by fit: a prediction sets no attribute
+        if known.get("delta") is not self.delta_:
+            known.update(delta=self.delta_, log_z=self.problem_.tilt(self.delta_).log_z)
+        return float(known["log_z"])
 
     def log_ratio(self, x: Any) -> Array:
         """Log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO], shape (n,)."""

@@ -140,7 +140,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
         raw=None if raw is None else Certificate(**raw),
         **facts,
     )
-    fit.delta_ = fit.solution_.delta
+    fit.delta_, fit._known = fit.solution_.delta, {}
     fit.divergence_ = -fit.solution_.primal_value
     choice = header["choice"]
     fit.radius_choice_ = None if choice is None else RadiusChoice(**_join(choice, arrays))

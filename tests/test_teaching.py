@@ -226,4 +226,4 @@ def test_teach_names_what_is_wrong(tmp_path):
     ran = teach(tmp_path, "1", "--out", "taken")
     assert ran.returncode == 2
     assert "--out" in ran.stderr
-    assert "give a folder" in ran.stderr
+    assert "give a place that can be written to" in ran.stderr

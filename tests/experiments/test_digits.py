@@ -112,7 +112,7 @@ def test_broken_files_are_named(tmp_path):
     with pytest.raises(pre.DataError, match=r"has 23519 bytes where its header says \[30, 28, 28\]"):
         read_mnist(tmp_path)
     path.write_bytes(gzip.compress(whole)[:-20])
-    with pytest.raises(pre.DataError, match=r"^--mnist: train-images-idx3-ubyte cannot be read"):
+    with pytest.raises(pre.DataError, match=r"^--mnist: train-images-idx3-ubyte (cannot be read|has \d+ bytes where)"):
         read_mnist(tmp_path)
     path.write_bytes(idx(np.zeros((29, 28, 28), dtype=np.uint8)))
     with pytest.raises(pre.DataError, match=r"^--mnist: 29 images and 30 labels in train"):
