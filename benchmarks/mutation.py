@@ -11,7 +11,9 @@ All this happens to a copy in ``mutants/``, without ``@one_thread_each()``: mutm
 here everything runs in one thread anyway. Of what is decorated otherwise, static and class methods are changed, and
 properties are not.
 
-``--keep`` goes on with the run in ``mutants/``; names of mutants, with ``*``, run those again and store nothing.
+``--keep`` goes on with the run in ``mutants/``. ``--again`` tries once more, with the tests of now, what no test noticed
+there and what had to be stopped, for which a busy machine may have been the reason. A module that has mutants left to
+try is not in the table. Names of mutants, with ``*``, run those again and store nothing.
 """
 
 from __future__ import annotations
@@ -79,8 +81,8 @@ def outcomes() -> dict[Path, dict[str, str]]:
     from mutmut.stats import status_by_exit_code
 
     found = {}
-    for meta in sorted(Path("mutants").rglob("*.py.meta")):
-        path = meta.relative_to("mutants").with_suffix("")
+    for meta in sorted((WORK / "mutants").rglob("*.py.meta")):
+        path = meta.relative_to(WORK / "mutants").with_suffix("")
         codes = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
         found[path] = {name: status_by_exit_code[code] for name, code in codes.items()}
     return found
@@ -137,16 +139,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="mutants to run again, such as 'pre_convex.passes.x_tilt*'")
     parser.add_argument("--keep", action="store_true", help="go on with the run in mutants/")
+    parser.add_argument("--again", action="store_true", help="try again what no test noticed in mutants/")
     parser.add_argument("--children", type=int, default=os.cpu_count(), help="mutants at a time")
     given = parser.parse_args()
-    if not given.keep and not given.names:
+    if not (given.keep or given.again or given.names):
         shutil.rmtree(WORK, ignore_errors=True)
     copy()
     os.chdir(WORK)  # where mutmut looks for everything
-    run(given.names, given.children)
+    again = [n for statuses in outcomes().values() for n, status in statuses.items() if status != "killed"]
+    run(given.names or (again if given.again else []), given.children)
     if given.names:
         return 0
     found = outcomes()
+    unfinished = [path for path, statuses in found.items() if "not checked" in statuses.values()]
+    for path in unfinished:
+        print(f"{path}: not all mutants were tried; go on with --keep")
+        del found[path]
     rows = [counts(path, statuses) for path, statuses in found.items()]
     every = {name: status for statuses in found.values() for name, status in statuses.items()}
     rows.append({**counts(Path("all"), every), "module": "all"})
@@ -167,7 +175,7 @@ def main() -> int:
     rate = float(str(rows[-1]["rate"]))
     if rate < AIM:
         print(f"{rate:.1%} of the mutants were noticed; the aim is {AIM:.0%}")
-    return int(rate < AIM or bool(unknown))
+    return int(rate < AIM or bool(unknown or unfinished))
 
 
 if __name__ == "__main__":

@@ -460,6 +460,7 @@ def test_refusals():
         ("level: 0 is not between 0 and 1", lambda: fit.divergence(0.0)),
         ("features: have 3 columns where the problem has 2", lambda: fit.log_ratio(np.zeros((1, 3)))),
         ("features: is None; pass an array of numbers", lambda: fit.log_ratio(None)),
+        ("features: holds 1e+101, and numbers beyond 1e+100 overflow", lambda: fit.log_ratio([[1e101, 0.0]])),
         ("hypothesis: has 3 columns for 2 coefficients", lambda: fit.wald_test([1.0, 0.0, 0.0])),
         ("hypothesis: holds dtype <U2; pass real numbers", lambda: fit.wald_test(["x0", "x1"])),
         (
