@@ -37,14 +37,6 @@ REASONS = ROOT / "benchmarks" / "mutation_reasons.csv"
 AIM = 0.9
 #: bytes of memory for a mutant, whose mistake may be the size of an array
 MEMORY = 8 << 30
-#: mutmut 3.8 reads an attribute of a test that pytest 9.2 no longer has
-MUTMUT = """
-import pytest
-if not hasattr(pytest.Item, "_nodeid"):
-    pytest.Item._nodeid = property(lambda item: item.nodeid)
-from mutmut.__main__ import cli
-cli()
-"""
 
 
 def copy() -> None:
@@ -65,7 +57,7 @@ def run(names: list[str], children: int) -> None:
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     with Path("log.txt").open("w+", encoding="utf-8") as log:
         done = subprocess.run(
-            [sys.executable, "-c", MUTMUT, "run", "--max-children", str(children), *names],
+            [sys.executable, "-P", ROOT / "benchmarks" / "mutmut_once.py", "run", "--max-children", str(children), *names],
             env=os.environ | one,
             stdout=None if sys.stdout.isatty() else log,  # a counter that turns is for a terminal
             stderr=subprocess.STDOUT,

@@ -364,6 +364,16 @@ def test_a_direction_that_leans_is_set_square_to_its_face(scales):
     np.testing.assert_array_equal(corner, [[1.0, 1.0]] * 3)  # a face of one row has no directions
 
 
+def test_a_face_is_as_deep_as_a_share_of_the_range():
+    # of heights from -400 to 600; the second row is deeper than the first of three shares, and part of the next faces
+    F = np.array([[0.0, 0.0, 600.0], [1.0, 0.0, 600.0 - 9e-5], [0.0, 3.0, -400.0], [0.0, 1.0, 600.0 - 0.011]])
+    v = np.array([0.0, 0.0, 1.0])
+    shallow, *deep = feasibility._square_to_face(pre.RatioProblem(np.zeros(3), F).rows, v)
+    np.testing.assert_array_equal(shallow, v)
+    for square in deep:  # each column in its own unit
+        np.testing.assert_allclose(square, [4.5e-5, 0.0, 0.5], rtol=1e-6, atol=1e-12)
+
+
 def test_a_distance_is_charged_with_its_round_off():
     found = feasibility._surely(2.0, np.array([0.5, -1.0]), np.array([1e8, 0.0]), np.array([0.0, -3.0]))
     assert 2.0 - found == pytest.approx(4 * np.finfo(float).eps * (0.5e8 + 3.0), rel=1e-6)

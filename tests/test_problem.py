@@ -179,6 +179,7 @@ def test_a_target_may_differ_from_the_mean_of_the_p_side_by_round_off(n):
 
 
 BAD = np.array([[0.0, 1.0], [2.0, np.nan]])
+HUGE = np.array([[1e101, 1.0], [1.0, 0.0]])
 REFUSED = {
     "feature_names: must be a sequence of names, not one text": lambda: pre.RatioProblem(
         [0, 0], ROWS, feature_names="ab"
@@ -245,6 +246,19 @@ REFUSED = {
     "problem: must be a RatioProblem, not ndarray": lambda: as_problem(ROWS),
     "other: must be a RatioProblem, not list": lambda: as_problem([], "other"),
     "mu: has 1 entries where 4 are needed": lambda: blocked(ROWS, ROWS).dual_value([1.0]),
+    # numbers whose squares are none
+    "features_q: holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem([0, 0], HUGE),
+    "features_q: column 0 has no number above 1e-100": lambda: pre.RatioProblem([0, 0], 1e-101 * ROWS),
+    "features_p: holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem([0, 0], ROWS, features_p=HUGE),
+    "features(x_p): holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem.from_samples(HUGE, ROWS),
+    "features(x_q): holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem.from_samples(ROWS, HUGE),
+    "features(x_q): column 0 has no number above 1e-100": (
+        lambda: pre.RatioProblem.from_samples(1e-101 * ROWS, 1e-101 * ROWS)
+    ),
+    "target: holds 1e+151, and numbers beyond 1e+150": lambda: pre.RatioProblem([0, 1e151], ROWS),
+    "target: holds 2e+151, and numbers beyond 1e+150": lambda: blocked(None, ROWS, target=[0, 2e151]),
+    "delta: holds 1e+151, and numbers beyond 1e+150": lambda: pre.RatioProblem([0, 0], ROWS).value([0, 1e151]),
+    "mu: holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem([0, 0], ROWS).moment([0, 0, 0, 1e101]),
 }
 
 

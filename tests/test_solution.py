@@ -151,6 +151,8 @@ def test_what_has_been_computed_already_is_not_computed_again():
         certificate(problem, np.zeros(3))
     with pytest.raises(pre.DataError, match=r"^mu: has 3 entries where 60 are needed"):
         certificate(problem, best, np.zeros(3))
+    with pytest.raises(pre.DataError, match=r"^mu: holds 1e\+101, and numbers beyond 1e\+100"):
+        certificate(problem, best, np.full(60, 1e101))
 
 
 class Shift:
@@ -268,15 +270,23 @@ def test_a_lift_may_not_make_a_weight_negative():
     assert ball.bound(np.array([-0.5]), np.zeros(1), edge, log_base) == pytest.approx(-np.log(3.0))
 
 
-def test_a_bound_is_charged_with_the_round_off_of_its_moment():
+def test_weights_on_a_row_that_cannot_occur_prove_nothing():
+    lift = Lift(Rows(np.array([[0.0], [1.0], [2.0]]), np.zeros(3)), np.array([0.5, 0.25, 0.25]))
+    ball, r = BallPenalty(get_norm(2), 0.0), np.array([0.1])
+    assert ball.bound(r, np.zeros(1), lift, np.array([0.0, 0.0, -np.inf])) == -np.inf
+    assert ball.bound(r, np.zeros(1), lift, np.zeros(3)) > 0.0
+
+
+@pytest.mark.parametrize("spread", [0.0, 2.0])
+def test_a_bound_is_charged_with_the_round_off_of_its_moment(spread):
     rng = np.random.default_rng(5)
     F, best = np.vstack([1e3 * rng.normal(size=(30, 2)), [[9e3, 9e3]]]), np.array([2e-3, -1e-3])
-    log_base = np.append(np.zeros(30), -np.inf)
+    log_base = np.append(spread * rng.normal(size=30), -np.inf)
     mu = np.exp(F @ best + log_base)
     mu /= mu.sum()
     lift, delta = Lift(Rows(F, log_base), mu), np.array([1e-3, 3e-3])
     left = lift.correction(np.zeros(2)).left
-    value = -mu[:30] @ np.log(mu[:30])
+    value = mu[:30] @ (log_base[:30] - np.log(mu[:30]))
     found = BallPenalty(get_norm(2), 0.0).bound(np.zeros(2), delta, lift, log_base)
     # a change u of the moment changes the value by ⟨δ, u⟩ to first order
     charge = (left + 4 * EPS * lift.reached) @ (np.abs(delta) + 2 * np.abs(best))
