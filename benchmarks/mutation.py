@@ -57,7 +57,15 @@ def run(names: list[str], children: int) -> None:
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     with Path("log.txt").open("w+", encoding="utf-8") as log:
         done = subprocess.run(
-            [sys.executable, "-P", ROOT / "benchmarks" / "mutmut_once.py", "run", "--max-children", str(children), *names],
+            [
+                sys.executable,
+                "-P",
+                ROOT / "benchmarks" / "mutmut_once.py",
+                "run",
+                "--max-children",
+                str(children),
+                *names,
+            ],
             env=os.environ | one,
             stdout=None if sys.stdout.isatty() else log,  # a counter that turns is for a terminal
             stderr=subprocess.STDOUT,
