@@ -11,9 +11,10 @@ All this happens to a copy in ``mutants/``, without ``@one_thread_each()``: mutm
 here everything runs in one thread anyway. Of what is decorated otherwise, static and class methods are changed, and
 properties are not.
 
-``--keep`` goes on with the run in ``mutants/``. ``--again`` tries once more, with the tests of now, what no test noticed
-there and what had to be stopped, for which a busy machine may have been the reason. A module that has mutants left to
-try is not in the table. Names of mutants, with ``*``, run those again and store nothing.
+``--keep`` goes on with the run in ``mutants/``. ``--again`` tries once more, with the tests of now, what no test
+noticed there and what had to be stopped, for which a busy machine may have been the reason. A module that has mutants
+left to try is not in the table. Names of mutants, with ``*``, run those again and store nothing; ``--store`` runs
+nothing and stores what there is.
 """
 
 from __future__ import annotations
@@ -140,14 +141,17 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="mutants to run again, such as 'pre_convex.passes.x_tilt*'")
     parser.add_argument("--keep", action="store_true", help="go on with the run in mutants/")
     parser.add_argument("--again", action="store_true", help="try again what no test noticed in mutants/")
+    parser.add_argument("--store", action="store_true", help="store what was found in mutants/, and run nothing")
     parser.add_argument("--children", type=int, default=os.cpu_count(), help="mutants at a time")
     given = parser.parse_args()
-    if not (given.keep or given.again or given.names):
+    if not (given.keep or given.again or given.store or given.names):
         shutil.rmtree(WORK, ignore_errors=True)
-    copy()
+    if not given.store:
+        copy()
     os.chdir(WORK)  # where mutmut looks for everything
     again = [n for statuses in outcomes().values() for n, status in statuses.items() if status != "killed"]
-    run(given.names or (again if given.again else []), given.children)
+    if not given.store:
+        run(given.names or (again if given.again else []), given.children)
     if given.names:
         return 0
     found = outcomes()

@@ -9,6 +9,7 @@ is cut short has some of the modules whole.
 from __future__ import annotations
 
 import os
+import traceback
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -65,17 +66,21 @@ def collect(self: ForkRunner) -> None:
 
 def run_tests(self: PytestRunner, *, mutant_name: str | None, tests: Iterable[str]) -> int:
     """Run the tests of a mutant, of those that were collected; 0 if none fails, 5 if there is none."""
-    if mutant_name is None or not kept:
-        return whole_run(self, mutant_name=mutant_name, tests=tests)
+    if mutant_name is None:  # pytest finds no test by a name with a backslash in it
+        return whole_run(self, mutant_name=None, tests=[test for test in tests if "\\" not in test])
     own = f"tests/test_{mutant_name.rpartition('.')[0].rpartition('.')[2]}.py"
     session = kept["session"]
     kept["failed"] = FAILED / mutant_name.rpartition("__mutmut_")[0]
-    failed = Counter(kept["failed"].read_text(encoding="utf-8").splitlines() if kept["failed"].exists() else [])
-    some = [test for test in tests if "__mutmut_" not in test]
-    some.sort(key=lambda test: (-failed[test], not test.startswith(own)))
-    session.items = [kept["items"][test] for test in some]
-    with change_cwd("mutants"):
-        session.config.hook.pytest_runtestloop(session=session)
+    try:
+        failed = Counter(kept["failed"].read_text(encoding="utf-8").splitlines() if kept["failed"].exists() else [])
+        some = [test for test in tests if test in kept["items"] and "__mutmut_" not in test]
+        some.sort(key=lambda test: (-failed[test], not test.startswith(own)))
+        session.items = [kept["items"][test] for test in some]
+        with change_cwd("mutants"):
+            session.config.hook.pytest_runtestloop(session=session)
+    except BaseException:  # no test has failed, so that nothing was noticed
+        (FAILED / "errors").write_text(f"{mutant_name}\n{traceback.format_exc()}", encoding="utf-8")
+        return 35
     return 0 if session.items else 5
 
 
