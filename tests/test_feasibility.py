@@ -377,3 +377,40 @@ def test_a_face_is_as_deep_as_a_share_of_the_range():
 def test_a_distance_is_charged_with_its_round_off():
     found = feasibility._surely(2.0, np.array([0.5, -1.0]), np.array([1e8, 0.0]), np.array([0.0, -3.0]))
     assert 2.0 - found == pytest.approx(4 * np.finfo(float).eps * (0.5e8 + 3.0), rel=1e-6)
+
+
+def test_a_plane_that_takes_too_many_passes_is_a_failure_that_says_so(monkeypatch):
+    F = sphere(500)
+    rows, some, eye = pre.RatioProblem(F[17], F).rows, np.array([3, 17, 40, 200]), np.eye(3)
+    v, passes = feasibility._supporting_direction(rows, F[17], some, eye)
+    assert (F @ v).max() - F[17] @ v <= 1e-9
+    monkeypatch.setattr(feasibility, "PASSES", passes - 1)
+    with pytest.raises(pre.SolveError, match=rf"^supporting plane: not found in {passes - 1} passes$"):
+        feasibility._supporting_direction(rows, F[17], some, eye)
+
+
+def test_a_distance_is_refused_by_the_name_of_what_is_wrong():
+    problem = pre.RatioProblem([0.5, 3.0], SQUARE)
+    with pytest.raises(pre.DataError, match=r"^rtol: 2\.0 is not between 0 and 1"):
+        minimal_radius(problem, rtol=2.0)
+    with pytest.raises(pre.DataError, match=r"^hint: has 3 entries where 2 are needed"):
+        minimal_radius(problem, hint=np.zeros(3))
+    with pytest.raises(pre.DataError, match=r"^hint: holds 1e\+151"):
+        minimal_radius(problem, hint=np.array([1e151, 0.0]))
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("depth", [1e-9, 1e-11, 1e-12])
+def test_a_target_just_below_a_face_is_outside_by_the_direction_square_to_it(monkeypatch, depth, norm):
+    made, real = [], feasibility.support
+    monkeypatch.setattr(feasibility, "support", lambda *args: made.append(1) or real(*args))
+    F = half_space(60)
+    problem = pre.RatioProblem(F[F[:, 2] == 0.0][:20].mean(axis=0) - [0.0, 0.0, depth], F, norm=norm)
+    hull = minimal_radius(problem)
+    assert hull.position is Position.OUTSIDE
+    assert hull.radius == pytest.approx(depth, rel=1e-3)
+    np.testing.assert_allclose(hull.direction, [0.0, 0.0, -1.0], atol=1e-20)
+    check_hull(problem, hull)
+    charge = 4 * np.finfo(float).eps * (np.abs(problem.target[2]) + np.ptp(F[:, 2]))
+    assert depth - hull.lower == pytest.approx(charge, rel=1e-6)
+    assert hull.passes == len(made) + 1  # one more to see what the rows span
