@@ -43,9 +43,9 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
         face, index, delta, normals, lower = found
         mu = np.zeros(problem.n_q)
         mu[index] = exp(face.log_mu(delta))
-        most = tol * (1.0 + abs(lower))
+        most, miss = tol * (1.0 + abs(lower)), np.abs(problem.moment(mu))
         for outer, log_total, v in reversed(normals):  # the outermost face last: its normal must outweigh the others
-            delta = delta + _far_enough(outer, delta, v, lower - log_total, 0.1 * most) * v
+            delta = delta + _far_enough(outer, delta, v, lower - log_total, 0.1 * most, miss) * v
         if problem.value(delta) - lower <= most:
             break
     if mu is nearest:  # no face was found: feasible weights at least, and the δ that Newton reached
@@ -78,7 +78,8 @@ def _at_distance(problem: RatioProblem, hull: Hull, solution: Solution, tol: flo
         found = _at_nearest(problem, hull, solution, tol)
         if found is not None and found[-1] > lower:
             delta, mu, lower = found
-            delta = delta + _far_enough(problem, delta, v, lower, 0.1 * tol * (1.0 + abs(lower))) * v
+            most, miss = 0.1 * tol * (1.0 + abs(lower)), np.zeros(problem.k)
+            delta = delta + _far_enough(problem, delta, v, lower, most, miss) * v
     return _on_boundary(problem, hull, solution, delta, mu, lower)
 
 
@@ -129,17 +130,18 @@ def _smallest_face(
     return None
 
 
-def _far_enough(problem: RatioProblem, delta: Array, v: Array, lower: float, most: float) -> float:
+def _far_enough(problem: RatioProblem, delta: Array, v: Array, lower: float, most: float, miss: Array) -> float:
     """How far to go along v until the value is within ``most`` of its limit and another doubling gains little.
 
-    Far out, round-off may be all that changes: it counts as part of the value.
+    Far out, round-off may be all that changes, or a target that lies off the face by its last digit: what both are
+    worth counts as part of the value.
     """
     size = 2.0 * np.abs(problem.residual_origin)
     t, best = 1.0, problem.value(delta)
     furthest, lowest = 0.0, best
     while t < 1e12:
         point = delta + t * v
-        value = problem.value(point) + round_off(float(size @ np.abs(point)))
+        value = problem.value(point) + round_off(float(size @ np.abs(point))) + float(miss @ np.abs(point))
         if value < lowest:
             furthest, lowest = t, value
         if best - value <= 0.01 * most and value - lower <= most:
