@@ -49,6 +49,10 @@ class Norm(ABC):
     def project(self, r: Array, radius: float) -> Array:
         """Euclidean projection of r on the ball ‖r‖ ≤ radius."""
 
+    def project_in(self, r: Array, radius: float, unit: Array) -> Array:
+        """Projection in the metric Σ (r_i − p_i)² / unit_i, where the norm has one; otherwise the Euclidean one."""
+        return self.project(r, radius)
+
     def face(self, w: Array, scale: Array, radius: float) -> tuple[Array, Array] | None:
         """Face of ‖·‖_* that minimises Σ scale_i x_i²/2 − ⟨w, x⟩ + radius‖x‖_*, as (B, c).
 
@@ -109,16 +113,20 @@ class Taxicab(Norm):
 
     def project(self, r: Array, radius: float) -> Array:
         """Soft threshold at the level that brings the sum of absolute values down to the radius."""
+        return self.project_in(r, radius, np.ones_like(r))
+
+    def project_in(self, r: Array, radius: float, unit: Array) -> Array:
+        """Soft threshold at a level that is a multiple of the coordinate's unit."""
         size = np.abs(r)
         if size.sum() <= radius:
             return r
         if radius <= 0.0:
             return np.zeros_like(r)
-        ordered = np.sort(size)[::-1]
-        excess = (np.cumsum(ordered) - radius) / np.arange(1, size.size + 1)
-        above = np.flatnonzero(ordered > excess)  # empty where the radius is round-off of r
-        level = excess[above[-1]] if above.size else ordered[0]
-        return np.asarray(np.sign(r) * np.maximum(size - level, 0.0))
+        order = np.argsort(-size / unit)
+        excess = (np.cumsum(size[order]) - radius) / np.cumsum(unit[order])
+        above = np.flatnonzero(size[order] > excess * unit[order])  # empty where the radius is round-off of r
+        level = excess[above[-1]] if above.size else (size / unit).max()
+        return np.asarray(np.sign(r) * np.maximum(size - level * unit, 0.0))
 
     def face(self, w: Array, scale: Array, radius: float) -> tuple[Array, Array] | None:
         """Coordinates of largest size, which move together; the others are free.

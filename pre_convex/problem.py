@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -260,6 +260,12 @@ class RatioProblem:
         other = object.__new__(type(self))  # the data has been checked
         order = self.norm if norm is None else get_norm(norm).order
         other.__dict__.update(self.__dict__, radius=check_radius(radius), norm=order)
+        return other
+
+    def around_target(self) -> RatioProblem:
+        """The same problem in memory, with the target as the origin of all sums over rows."""
+        other = self.with_radius(self.radius)
+        object.__setattr__(other, "rows", replace(self.rows, origin=self.target))
         return other
 
     @property

@@ -130,9 +130,12 @@ class BallPenalty:
             points = [p for p in (self._reachable(p, r, fixed) for p in points) if p is not None]
         return points
 
-    def inside(self, point: Array) -> Array:
-        """Projection on the ball, scaled down by what round-off may leave outside."""
-        point = self.norm.project(point, self.radius)
+    def inside(self, point: Array, unit: Array | None = None) -> Array:
+        """Projection on the ball, also in given units, scaled down by what round-off may leave outside."""
+        if unit is None:
+            point = self.norm.project(point, self.radius)
+        else:
+            point = self.norm.project_in(point, self.radius, unit)
         size = self.norm(point)
         return point * (self.radius / size) if size > self.radius else point
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..entropy import Array, exp, log_sum_exp
+from ..entropy import Array, Index, exp
 from ..errors import SolveError
 from ..feasibility import Hull, Position, minimal_radius
+from ..lift import Lift
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status, round_off
+from .face import carriers, smallest_face
 from .newton import newton
 from .steps import make_penalty
 
@@ -19,8 +21,6 @@ __all__ = ["solve_on_boundary"]
 
 #: tolerance on a face whatever is asked for: far out, the weights tell more than the gap, and must hit the target
 EXACT = 1e-10
-#: every face with the logarithm of its base weights, which it counts as one, and the normal of the next face in it
-Normals = list[tuple[RatioProblem, float, Array]]
 
 
 def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol: float) -> Solution:
@@ -31,26 +31,41 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     """
     if not problem.rows.in_memory:  # the face may be as long as the data; what was found so far stands
         return replace(solution, status=Status.BOUNDARY, hull=hull)
+    problem = problem.around_target()  # far out, moments are differences of large numbers
     if problem.radius > 0.0:
         return _at_distance(problem, hull, solution, tol)
     nearest = _nearest_weights(problem, hull)
     delta, mu, lower = solution.delta, nearest, -np.inf
-    # the supporting direction is as exact as the program that found it, so rows of the face may lie a little lower
-    for share in (1e-9, 1e-7, 1e-5):
-        found = _smallest_face(problem, hull, tol, share)
-        if found is None or found[-1] <= lower:
+    support, weights = carriers(problem, hull)
+    target = weights @ problem.features_q[support]  # b may miss the face by round-off; this does not
+    for least in (1e-6, 1e-9):
+        found = smallest_face(problem, support, least)
+        if found is None:
             continue
-        face, index, delta, normals, lower = found
+        index, v = found
+        face = RatioProblem(target, problem.features_q[index], problem.log_base[index]).around_target()
+        inside = newton(face, make_penalty(face), tol=min(0.01 * tol, EXACT))
+        if not inside.certificate.proves(tol):
+            continue
         mu = np.zeros(problem.n_q)
-        mu[index] = exp(face.log_mu(delta))
-        most, miss = tol * (1.0 + abs(lower)), np.abs(problem.moment(mu))
-        for outer, log_total, v in reversed(normals):  # the outermost face last: its normal must outweigh the others
-            delta = delta + _far_enough(outer, delta, v, lower - log_total, 0.1 * most, miss) * v
-        if problem.value(delta) - lower <= most:
-            break
+        mu[index] = _on_target(problem, index, exp(face.log_mu(inside.delta)))
+        lower, miss = problem.dual_value(mu), np.abs(problem.moment(mu))
+        most = tol * (1.0 + abs(lower))
+        delta = inside.delta + _far_enough(problem, inside.delta, v, lower, 0.1 * most, miss) * v
+        break
     if mu is nearest:  # no face was found: feasible weights at least, and the δ that Newton reached
         lower = problem.dual_value(nearest)
     return _on_boundary(problem, hull, solution, delta, mu, lower)
+
+
+def _on_target(problem: RatioProblem, index: Index, mu: Array) -> Array:
+    """Weights of a face, moved by the last digits that the target is off; as they were where that cannot be done."""
+    lift = Lift(problem.rows.take(index), mu)
+    lifted = lift.correction(problem.residual_origin - lift.mean)
+    if lifted is None or np.any(lifted.c <= -1.0):
+        return mu
+    moved = mu * (1.0 + lifted.c)
+    return np.asarray(moved / moved.sum())
 
 
 def _nearest_weights(problem: RatioProblem, hull: Hull) -> Array:
@@ -98,36 +113,6 @@ def _at_nearest(problem: RatioProblem, hull: Hull, solution: Solution, tol: floa
     if not found.certificate.proves(tol):
         return None
     return found.delta, exp(flat.log_mu(found.delta)), found.certificate.dual_value
-
-
-def _smallest_face(
-    problem: RatioProblem, hull: Hull, tol: float, share: float
-) -> tuple[RatioProblem, Array, Array, Normals, float] | None:
-    """The face on which Newton proves an answer, its rows, δ, the normals that lead to it, and the value of [D].
-
-    A row is on a face if it lies below its height by no more than a share of what the rows differ by, or carries one of
-    the nearest weights, which are on every face that holds b. None where no face is found so.
-    """
-    index = np.flatnonzero(problem.log_base > -np.inf)
-    normals: Normals = []
-    face, here = problem, hull
-    # b may miss the face by round-off; the nearest point of the hull does not
-    solid = hull.weights > 1e-13
-    support = hull.index[solid]
-    target = hull.weights[solid] @ problem.features_q[support] / hull.weights[solid].sum()
-    while here.position is Position.BOUNDARY and len(normals) <= problem.k:
-        heights = _heights(face, here.direction)
-        slack = heights.max() - heights
-        normals.append((face, log_sum_exp(problem.log_base[index]), here.direction))
-        index = index[(slack <= share * max(float(np.ptp(slack)), 1e-300)) | np.isin(index, support)]
-        face = RatioProblem(target, problem.features_q[index], problem.log_base[index])
-        found = newton(face, make_penalty(face), tol=min(0.01 * tol, EXACT))
-        if found.certificate.proves(tol):
-            # the face's base weights were normalised to one; [D] counts them as they are
-            lower = found.certificate.dual_value + log_sum_exp(problem.log_base[index])
-            return face, index, found.delta, normals, lower
-        here = minimal_radius(face)
-    return None
 
 
 def _far_enough(problem: RatioProblem, delta: Array, v: Array, lower: float, most: float, miss: Array) -> float:
@@ -180,9 +165,3 @@ def _on_boundary(
         noise=noise,
     )
     return replace(solution, delta=delta, weights=mu, status=Status.BOUNDARY, certificate=proof, hull=hull)
-
-
-def _heights(problem: RatioProblem, v: Array) -> Array:
-    """⟨v, F_j⟩ of the rows that carry weight, relative to the origin."""
-    features = problem.rows.take(np.flatnonzero(problem.log_base > -np.inf)).features
-    return np.asarray(features @ v)

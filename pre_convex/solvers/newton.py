@@ -402,19 +402,21 @@ def _in_coordinates(
     problem: RatioProblem, space: ColumnSpace, tol: float, start: Array | None, verbose: bool
 ) -> Outcome:
     """Solve the unpenalised problem in coordinates of equal spread; δ is the shortest that gives the ratio."""
-    b, T, off = problem.residual_origin, space.basis, space.off_plane(problem.residual_origin)
+    b, off = problem.residual_origin, space.off_plane(problem.residual_origin)
     free = space.free(b)
-    if np.any(off) or T.shape[1] == 0:
+    if np.any(off) or space.basis.shape[1] == 0:
         # every direction of the data is null, or the target leaves their plane and no δ is optimal
         delta = space.null @ off
         return Outcome(delta, certificate(problem, delta), 0, 1, free.shape[1])
+    # without their free parts from the start: in columns of small numbers these are large, and taken out of δ
+    # afterwards they would leave their round-off to columns of large ones
+    T = space.basis - free @ (free.T @ space.basis)
     inner = problem.in_coordinates(space.centre, T)
     z = None
     if start is not None:  # which may differ from T z along free directions
         z = np.asarray(np.linalg.lstsq(np.hstack([T, free]), start)[0][: T.shape[1]])
     found = _newton(inner, NoPenalty(problem.ball, 0.0), tol, z, verbose)
     delta = T @ found.delta
-    delta -= free @ (free.T @ delta)
     # whatever the coordinates lost to round-off is in the certificate, which knows the original variables only
     proof = certificate(problem, delta)
     return replace(found, delta=delta, certificate=proof, free_directions=free.shape[1])

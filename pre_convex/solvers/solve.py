@@ -238,7 +238,7 @@ def _from_elsewhere(problem: RatioProblem, solution: Solution, hull: Hull, tol: 
     """
     starts: list[Callable[[], Array | None]] = [lambda: cooled(problem, terms)]
     if problem.radius > 0.0:
-        problem = _relative_to_target(problem)
+        problem = problem.around_target()
         starts.insert(0, lambda: solution.delta)
     else:
         starts.append(lambda: frozen_out(problem))
@@ -247,28 +247,23 @@ def _from_elsewhere(problem: RatioProblem, solution: Solution, hull: Hull, tol: 
         delta = start()
         if delta is None:
             continue
-        found = newton(problem, terms, tol=tol, start=delta)
-        proof = found.certificate
+        proof, iterations, free = certificate(problem, delta, penalty=terms), 0, solution.free_directions
+        if not proof.proves(tol):
+            found = newton(problem, terms, tol=tol, start=delta)
+            delta, proof, iterations, free = found.delta, found.certificate, found.iterations, found.free_directions
         if problem.radius > 0.0 and not proof.proves(tol):
-            proof = _mixed(problem, proof, exp(problem.log_mu(found.delta)), hull)
+            proof = _mixed(problem, proof, exp(problem.log_mu(delta)), hull)
         if proof.proves(tol):
             return replace(
                 solution,
-                delta=found.delta,
-                weights=exp(problem.log_mu(found.delta)),
+                delta=delta,
+                weights=exp(problem.log_mu(delta)),
                 status=Status.OPTIMAL,
                 certificate=proof,
-                iterations=solution.iterations + found.iterations,
-                free_directions=found.free_directions,
+                iterations=solution.iterations + iterations,
+                free_directions=free,
             )
     return None
-
-
-def _relative_to_target(problem: RatioProblem) -> RatioProblem:
-    """The same problem with the target as the origin of all sums over rows."""
-    other = problem.with_radius(problem.radius)
-    object.__setattr__(other, "rows", replace(problem.rows, origin=problem.target))
-    return other
 
 
 def _mixed(problem: RatioProblem, proof: Certificate, mu: Array, hull: Hull) -> Certificate:

@@ -162,7 +162,10 @@ class Faceted(_FromZero):
         """Solve on a face, look which face the answer points to, and so on until it is the same one."""
         scale = np.diag(H)
         for _ in range(20):
-            face = self.norm.face(-q - H @ x + scale * x, scale, self.radius)
+            pull = -q - H @ x + scale * x
+            if not np.all(np.isfinite(pull)):  # along a face without curvature, as far as numbers go
+                return None
+            face = self.norm.face(pull, scale, self.radius)
             assert face is not None  # both norms have faces
             B, c = face
             if not 0 < c.size <= self.problem.n_q:  # more columns than rows can tell apart
@@ -245,7 +248,11 @@ def _after_step(penalty: Any, delta: Array, r: Array, H: Array) -> list[Array]:
         return []
     with np.errstate(over="ignore", invalid="ignore"):  # a step may be as long as numbers are
         residual = r - H @ (x - delta)
-    return [penalty.inside(residual)] if np.all(np.isfinite(residual)) else []
+    if not np.all(np.isfinite(residual)):
+        return []
+    # what round-off left outside is taken from columns that a lift moves easily
+    variance = H.diagonal()
+    return [penalty.inside(residual, np.maximum(variance, max(1e-30 * float(variance.max()), 1e-300)))]
 
 
 def _step_program(owner: Any, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> Any:
