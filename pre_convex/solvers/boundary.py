@@ -10,7 +10,7 @@ import numpy as np
 from ..entropy import Array, Index, exp
 from ..errors import SolveError
 from ..feasibility import Hull, Position, minimal_radius
-from ..lift import Lift
+from ..linear import least_squares
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status, round_off
 from .face import carriers, smallest_face
@@ -59,13 +59,18 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
 
 
 def _on_target(problem: RatioProblem, index: Index, mu: Array) -> Array:
-    """Weights of a face, moved by the last digits that the target is off; as they were where that cannot be done."""
-    lift = Lift(problem.rows.take(index), mu)
-    lifted = lift.correction(problem.residual_origin - lift.mean)
-    if lifted is None or np.any(lifted.c <= -1.0):
-        return mu
-    moved = mu * (1.0 + lifted.c)
-    return np.asarray(moved / moved.sum())
+    """Weights of a face, corrected as in [LIFT]; what is left is left where the target's last digits are the largest."""
+    features = problem.rows.take(index).features  # relative to the target
+    size = np.abs(problem.target) + np.abs(problem.features_q[index]).max(axis=0)
+    for _ in range(2):
+        mean = mu @ features
+        away = features - mean
+        d = least_squares(away * np.sqrt(mu)[:, None], -mean[:, None], size)[:, 0]
+        moved = mu * (1.0 + away @ d)
+        if not np.all(moved > 0.0):
+            break
+        mu = moved / moved.sum()
+    return mu
 
 
 def _nearest_weights(problem: RatioProblem, hull: Hull) -> Array:
