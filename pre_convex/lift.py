@@ -34,10 +34,11 @@ class Lift:
     """[LIFT] on some rows: corrections c that keep the total weight and move the moment by given amounts.
 
     ``reached`` is the size of the features relative to the origin, of which the round-off of logits is a share, and
-    ``size`` that of the features and the target as they were given, whose own last digits need not agree.
+    ``size`` that of the features as they were given, whose own last digits need not agree; ``digit`` is the last one of
+    the target, which may be far from all rows where there is a radius.
     """
 
-    def __init__(self, rows: Rows, mu: Array, origin: Array | None = None) -> None:
+    def __init__(self, rows: Rows, mu: Array, origin: Array | None = None, target: Array | float = 0.0) -> None:
         self.features, self.mu = rows.features, mu
         self.total = float(mu.sum()) or 1.0
         self.mean = (mu @ rows.features) / self.total
@@ -47,10 +48,11 @@ class Lift:
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0) / self.total)
         self.reached = np.abs(self.mean) + spread
         self.size = self.reached + (0.0 if origin is None else np.abs(origin))
+        self.digit = ROUND_OFF * np.abs(target)
 
     def correction(self, u: Array) -> Correction | None:
         """The c with Σ μ_j c_j = 0 and Σ μ_j c_j F_j = u; ``None`` where there is none."""
-        allowed = 1e-13 * (np.abs(u) + self.size)
+        allowed = 1e-13 * (np.abs(u) + self.size) + self.digit
         with np.errstate(over="ignore", invalid="ignore"):
             # the scatter squares the condition of F; its factor, which comes next, does not
             for solve in (self._by_scatter, self._by_factor, self._by_size):
@@ -139,7 +141,7 @@ class LiftByPasses:
     A correction that changes no weight by more than the share c ≤ 1 costs at most ½(1 + c) d'Hd.
     """
 
-    def __init__(self, rows: Rows, delta: Array) -> None:
+    def __init__(self, rows: Rows, delta: Array, target: Array | float = 0.0) -> None:
         self.rows, self.total = rows, 1.0
         summary = tilt(rows, delta)
         assert summary.covariance is not None  # it was asked for
@@ -147,12 +149,13 @@ class LiftByPasses:
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0))
         self.reached = np.abs(self.mean) + spread
         self.size = self.reached + (0.0 if rows.origin is None else np.abs(rows.origin))
+        self.digit = ROUND_OFF * np.abs(target)
 
     def cost(self, u: Array) -> tuple[float, Array] | None:
         """Bound of KL(μ' ‖ μ) for the correction that moves the moment by u, and the round-off that is left of u."""
         d = solve_psd(self.scatter, u)
         left = np.abs(u - self.scatter @ d)
-        if np.any(left > 1e-13 * (np.abs(u) + self.size)):
+        if np.any(left > 1e-13 * (np.abs(u) + self.size) + self.digit):
             return None
         change = self.reach(d)
         cost = 0.5 * (1.0 + change) * float(d @ self.scatter @ d) + price(left, d, self.reached)
@@ -164,10 +167,10 @@ class LiftByPasses:
         return float((support(self.rows, both, 1)[0] - self.mean @ both).max())
 
 
-def lift_at(rows: Rows, delta: Array, summary: Summary, some: Rows | None) -> Lift | LiftByPasses:
+def lift_at(rows: Rows, delta: Array, summary: Summary, some: Rows | None, target: Array) -> Lift | LiftByPasses:
     """The lift on some rows, or on all: with one weight for each if they are in memory, otherwise by passes."""
     if some is None:
         if not rows.in_memory:
-            return LiftByPasses(rows, delta)
+            return LiftByPasses(rows, delta, target)
         some = rows.take(slice(None))
-    return Lift(some, exp(some.features @ delta + some.log_base - summary.log_z), rows.origin)
+    return Lift(some, exp(some.features @ delta + some.log_base - summary.log_z), rows.origin, target)

@@ -18,6 +18,7 @@ __all__ = [
     "shrunk",
     "solve_psd",
     "square_root",
+    "variances",
     "well_conditioned",
     "without_noise",
 ]
@@ -149,6 +150,12 @@ def square_root(H: Array) -> Array:
     C, s = _unit_diagonal(H)
     values, vectors = eigh(C)
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * s)
+
+
+def variances(H: Array) -> Array:
+    """The diagonal of H, with next to nothing instead of nothing: units in which residuals are moved."""
+    found = H.diagonal()
+    return np.maximum(found, max(1e-30 * float(found.max()), 1e-300))
 
 
 def well_conditioned(H: Array) -> bool:

@@ -80,6 +80,21 @@ class Euclidean(Norm):
         length = self(r)
         return r if length <= radius else r * (radius / length)
 
+    def project_in(self, r: Array, radius: float, unit: Array) -> Array:
+        """Coordinate i divided by 1 + λ · unit_i, with the λ that brings the length down to the radius."""
+        unit, level, p = unit / unit.max(), 0.0, r
+        for _ in range(100):  # the length falls with λ and is convex, so that these steps never go beyond
+            size = self(p)
+            if size <= radius or not radius > 0.0:
+                break
+            slope = float((p * p) @ (unit / (1.0 + level * unit))) / size
+            further = level + (size - radius) / slope if slope > 0.0 else np.inf
+            if not level < further < np.inf:
+                break
+            level = further
+            p = r / (1.0 + level * unit)
+        return p if radius > 0.0 else np.zeros_like(r)
+
 
 class Maximum(Norm):
     """‖r‖∞, dual to the ℓ1 norm of δ."""

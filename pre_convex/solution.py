@@ -329,7 +329,7 @@ def certificate(
     r_tilted = b - summary.mean
     g = penalty.value(delta)
     value = float(summary.log_z - b @ delta + g)
-    lift = lift_at(problem.rows, delta, summary, rows)
+    lift = lift_at(problem.rows, delta, summary, rows, b)
     noise = round_off(summary.log_z, (np.abs(b) + lift.reached) @ np.abs(delta), g)
     fine = np.isfinite(noise) and np.all(np.isfinite(lift.scatter))  # otherwise numbers are too large for a proof
     gap = penalty.gap(delta, r_tilted, lift) + noise if fine else np.inf
@@ -346,7 +346,7 @@ def certificate(
         small = gap <= 1e-13 * (1.0 + abs(value))
         if isinstance(penalty, BallPenalty) and not small and clean.any() and problem.rows.in_memory:
             everything = problem.rows.take(slice(None))
-            lower = penalty.bound(r, delta, Lift(everything, clean, problem.rows.origin), problem.log_base)
+            lower = penalty.bound(r, delta, Lift(everything, clean, problem.rows.origin, b), problem.log_base)
             gap = min(gap, value - lower + noise)
     gap = gap if gap == gap else np.inf
     return Certificate(

@@ -59,7 +59,7 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
 
 
 def _on_target(problem: RatioProblem, index: Index, mu: Array) -> Array:
-    """Weights of a face, corrected as in [LIFT]; what is left is left where the target's last digits are the largest."""
+    """Weights of a face, corrected as in [LIFT]; what is left is left where the target's last digits are largest."""
     features = problem.rows.take(index).features  # relative to the target
     size = np.abs(problem.target) + np.abs(problem.features_q[index]).max(axis=0)
     for _ in range(2):

@@ -18,7 +18,7 @@ from ..entropy import Array, exp_of, log_of
 from ..errors import DataError, SolveError
 from ..feasibility import minimal_radius
 from ..lift import Lift, LiftByPasses
-from ..linear import solve_psd
+from ..linear import solve_psd, variances
 from ..passes import tilt
 from ..problem import RatioProblem
 from ..solution import BallPenalty, Penalty
@@ -251,8 +251,7 @@ def _after_step(penalty: Any, delta: Array, r: Array, H: Array) -> list[Array]:
     if not np.all(np.isfinite(residual)):
         return []
     # what round-off left outside is taken from columns that a lift moves easily
-    variance = H.diagonal()
-    return [penalty.inside(residual, np.maximum(variance, max(1e-30 * float(variance.max()), 1e-300)))]
+    return [penalty.inside(residual, variances(H))]
 
 
 def _step_program(owner: Any, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> Any:
