@@ -13,12 +13,16 @@ from .entropy import Array, exp, log_of, tilting_cost
 from .linear import inverse_psd, least_squares, solve_psd, without_noise
 from .passes import WIDE, Rows, Summary, support, tilt
 
-__all__ = ["Lift", "LiftByPasses", "lift_at"]
+__all__ = ["Lift", "LiftByPasses", "lift_at", "nudged"]
 
 #: total weight that a lift may gain or lose to round-off before that is taken out of it
 STRAY = 1e-15
 #: error of a sum, as a share of the size of what is added
 ROUND_OFF = 4.0 * float(np.finfo(float).eps)
+
+
+#: share of the largest weight below which a weight is left alone when others are nudged
+HEAVY = 1e-8
 
 
 class Correction(NamedTuple):
@@ -165,6 +169,27 @@ class LiftByPasses:
         """Largest |⟨F_j − m, v⟩|, from a pass."""
         both = np.column_stack([v, -v])
         return float((support(self.rows, both, 1)[0] - self.mean @ both).max())
+
+
+def nudged(features: Array, mu: Array, size: Array) -> Array:
+    """Weights moved such that their moment is as close to zero as rows with some weight bring it, as in [LIFT].
+
+    What cannot be reached is left where ``size``, of which last digits are a share, is large.
+    """
+    heavy = mu > HEAVY * mu.max()
+    rest = mu[~heavy] @ features[~heavy]
+    features = features[heavy]
+    for _ in range(2):
+        own = mu[heavy]
+        away = features - own @ features / own.sum()
+        step = least_squares(away * np.sqrt(own)[:, None], -(own @ features + rest)[:, None], size)[:, 0]
+        moved = own * (1.0 + away @ step)
+        if not np.all(moved > 0.0):
+            break
+        mu = mu.copy()
+        mu[heavy] = moved
+        mu /= mu.sum()
+    return mu
 
 
 def lift_at(rows: Rows, delta: Array, summary: Summary, some: Rows | None, target: Array) -> Lift | LiftByPasses:

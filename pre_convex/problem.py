@@ -269,6 +269,12 @@ class RatioProblem:
         return other
 
     @property
+    def sizes(self) -> Array:
+        """Sizes of the columns and of the target, of which the last digits of a moment are a share; one for none."""
+        size = np.abs(self.features_q[self.log_base > -np.inf]).max(axis=0) + np.abs(self.target)
+        return np.where(size > 0.0, size, 1.0)
+
+    @property
     def rows_p(self) -> Rows | None:
         """The p side as rows, with the origin of :attr:`rows`; ``None`` if only its moment is known."""
         if self.features_p is None or self.log_weights_p is None:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..entropy import Array, Index, exp
+from ..entropy import Array, exp
 from ..errors import SolveError
 from ..feasibility import Hull, Position, minimal_radius
-from ..linear import least_squares
+from ..lift import nudged
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status, round_off
 from .face import carriers, smallest_face
@@ -48,7 +48,8 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
         if not inside.certificate.proves(tol):
             continue
         mu = np.zeros(problem.n_q)
-        mu[index] = _on_target(problem, index, exp(face.log_mu(inside.delta)))
+        some = problem.rows.take(index).features  # relative to the target
+        mu[index] = nudged(some, exp(face.log_mu(inside.delta)), problem.sizes)
         lower, miss = problem.dual_value(mu), np.abs(problem.moment(mu))
         most = tol * (1.0 + abs(lower))
         delta = inside.delta + _far_enough(problem, inside.delta, v, lower, 0.1 * most, miss) * v
@@ -56,21 +57,6 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     if mu is nearest:  # no face was found: feasible weights at least, and the δ that Newton reached
         lower = problem.dual_value(nearest)
     return _on_boundary(problem, hull, solution, delta, mu, lower)
-
-
-def _on_target(problem: RatioProblem, index: Index, mu: Array) -> Array:
-    """Weights of a face, corrected as in [LIFT]; what is left is left where the target's last digits are largest."""
-    features = problem.rows.take(index).features  # relative to the target
-    size = np.abs(problem.target) + np.abs(problem.features_q[index]).max(axis=0)
-    for _ in range(2):
-        mean = mu @ features
-        away = features - mean
-        d = least_squares(away * np.sqrt(mu)[:, None], -mean[:, None], size)[:, 0]
-        moved = mu * (1.0 + away @ d)
-        if not np.all(moved > 0.0):
-            break
-        mu = moved / moved.sum()
-    return mu
 
 
 def _nearest_weights(problem: RatioProblem, hull: Hull) -> Array:

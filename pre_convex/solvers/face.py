@@ -36,9 +36,7 @@ def carriers(problem: RatioProblem, hull: Hull) -> tuple[Index, Array]:
     Rows next to a face, as on a curve of moments, may have got weights that are no more than the round-off of the
     search for the nearest point.
     """
-    b, alive = problem.target, problem.log_base > -np.inf
-    size = np.abs(b) + np.abs(problem.features_q[alive]).max(axis=0)
-    size = np.where(size > 0.0, size, 1.0)
+    b, size = problem.target, problem.sizes
     for least in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12):
         index = hull.index[hull.weights > least]
         away = (problem.features_q[index] - b) / size

@@ -12,6 +12,7 @@ import numpy as np
 from ..entropy import Array
 from ..errors import SolveError
 from ..feasibility import Hull, Position, minimal_radius
+from ..lift import HEAVY, nudged
 from ..problem import RatioProblem
 
 __all__ = ["mixed_bound"]
@@ -20,13 +21,18 @@ __all__ = ["mixed_bound"]
 def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
     """Dual value of a mixture of μ with few other rows that is feasible; −inf if none was found."""
     mu = np.maximum(mu, 0.0) / np.maximum(mu, 0.0).sum()
-    r = problem.moment(mu)
-    size = problem.ball(r)
     if problem.radius > 0.0:
         return max(_in_ball(problem, mu, other) for other in _near(problem, hull))
+    away = problem.around_target().rows.take(slice(None)).features
+    heavy = np.where(mu > HEAVY * mu.max(), mu, 0.0)
+    bound = max(_value(problem, nudged(away, weights, problem.sizes)) for weights in (mu, heavy / heavy.sum()))
+    if bound > -np.inf:
+        return bound
+    r = problem.moment(mu)
+    size = problem.ball(r)
     spread = problem.ball(np.ptp(problem.features_q[:: max(1, problem.n_q // 1000)], axis=0))
-    if not np.any(r) or size > 1e-6 * spread:
-        return _value(problem, mu) if not np.any(r) else -np.inf
+    if size > 1e-6 * spread:
+        return -np.inf
     for reach in (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5):
         share = size / (reach * spread)
         beyond = RatioProblem(
