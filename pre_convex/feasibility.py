@@ -170,30 +170,33 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     scaled = _distance(rows, b, get_norm(2), 1.0, index, rtol, space.basis) if space.basis.size else hull
     passes = hull.passes + scaled.passes + 1
     candidates = [hull.direction, scaled.direction, space.null @ off]
-    if hint is not None and np.all(np.isfinite(hint)):
+    if hint is not None:
         candidates.append(hint)
-    directions = np.column_stack([_unit(norm, v) for v in candidates])
-    values = directions.T @ b - support(rows, directions, 1)[0]
-    best = int(np.argmax(values))
-    round_off = 1e-14 * float(np.abs(directions[:, best]) @ (np.abs(b) + np.abs(ranges) + space.offset))
+    v, lower = _most_separating(rows, b, norm, candidates)
+    size = np.abs(b) + np.abs(ranges) + space.offset
     nearest = min((hull, scaled), key=lambda h: norm(_residual(rows, b, h)))
     distance = norm(_residual(rows, b, nearest))
-    if values[best] > round_off and distance > 0.0:
-        v = directions[:, best]
-        lower = _surely(float(values[best]), v, b, ranges)
+    if lower > 1e-14 * float(np.abs(v) @ size) and distance > 0.0:
+        lower = _surely(lower, v, b, ranges)
         return Hull(Position.OUTSIDE, distance, lower, v, nearest.index, nearest.weights, passes)
     v, more = _supporting_direction(rows, b, np.union1d(index, scaled.index), space.basis)
     passes += more
     if np.any(v) and distance > 0.0:  # a direction to so near a point is mostly round-off; along its face there is none
-        directions = np.column_stack([_unit(norm, square) for square in _square_to_face(rows, v)])
-        values = directions.T @ b - support(rows, directions, 1)[0]
+        square, lower = _most_separating(rows, b, norm, _square_to_face(rows, v))
         passes += 2
-        square, lower = directions[:, np.argmax(values)], float(values.max())
-        if lower > 1e-13 * float(np.abs(square) @ (np.abs(b) + np.abs(ranges) + space.offset)):
+        if lower > 1e-13 * float(np.abs(square) @ size):
             lower = _surely(lower, square, b, ranges)
             return Hull(Position.OUTSIDE, distance, lower, square, nearest.index, nearest.weights, passes)
     position = Position.BOUNDARY if np.any(v) else Position.INSIDE
     return Hull(position, 0.0, 0.0, _unit(norm, v), scaled.index, scaled.weights, passes)
+
+
+def _most_separating(rows: Rows, b: Array, norm: Norm, candidates: list[Array]) -> tuple[Array, float]:
+    """The direction, scaled to unit dual norm, that proves the largest of the distances ⟨v,b⟩ − max_j ⟨v,F_j⟩."""
+    directions = np.column_stack([_unit(norm, v) for v in candidates])
+    values = directions.T @ b - support(rows, directions, 1)[0]
+    best = int(np.argmax(values))
+    return directions[:, best], float(values[best])
 
 
 def _surely(lower: float, v: Array, b: Array, ranges: Array) -> float:
@@ -211,7 +214,7 @@ def _square_to_face(rows: Rows, v: Array) -> list[Array]:
         unit = np.abs(along).max(axis=0)
         unit = np.where(unit > 0.0, unit, 1.0)
         _, singular, rotation = np.linalg.svd(along / unit, full_matrices=False)
-        spanned = rotation[singular > 1e-9 * singular.max(initial=1e-300)]
+        spanned = rotation[singular > 1e-9 * singular.max()]
         directions.append(v - (spanned.T @ (spanned @ (v * unit))) / unit)
     return directions
 
@@ -241,7 +244,7 @@ def _distance(rows: Rows, b: Array, norm: Norm, scale: float, index: Index, rtol
         lower = float(direction @ b - tops[0])
         if lower > best_lower:
             best_lower, best_direction = lower, direction
-        new = np.setdiff1d(found, index, assume_unique=True)
+        new = np.setdiff1d(found, index)
         if distance - best_lower <= rtol * distance or new.size == 0:
             break
         if passes >= PASSES:
@@ -288,7 +291,7 @@ def _supporting_direction(rows: Rows, b: Array, index: Index, basis: Array) -> t
         v = basis @ result.x
         tops, found = support(rows, v[:, None], ROWS_PER_PASS)
         passes += 1
-        new = np.setdiff1d(found, index, assume_unique=True)
+        new = np.setdiff1d(found, index)
         if tops[0] - v @ b <= 10 * ON_HULL or new.size == 0:
             return v, passes
         if passes >= PASSES:

@@ -8,6 +8,7 @@ import pre_convex as pre
 from pre_convex import feasibility
 from pre_convex.feasibility import Hull, Position, minimal_radius
 from pre_convex.norms import get_norm
+from pre_convex.passes import Rows
 
 
 def shifted(norm=2, n=2000):
@@ -173,7 +174,7 @@ def check_hull(problem, hull):
     """Both sides of [HULL] by hand: the weights reach the distance, and the direction shows that nothing is closer."""
     F, b, v = problem.features_q, problem.target, hull.direction
     scale = 1e-9 * (np.abs(b).max() + np.abs(F).max())
-    assert hull.weights.min() >= 0.0
+    assert hull.weights.min() > 0.0
     assert hull.weights.sum() == pytest.approx(1.0)
     assert problem.ball(b - hull.weights @ F[hull.index]) == pytest.approx(hull.radius, abs=scale)
     alive = F[problem.log_base > -np.inf]
@@ -414,3 +415,185 @@ def test_a_target_just_below_a_face_is_outside_by_the_direction_square_to_it(mon
     charge = 4 * np.finfo(float).eps * (np.abs(problem.target[2]) + np.ptp(F[:, 2]))
     assert depth - hull.lower == pytest.approx(charge, rel=1e-6)
     assert hull.passes == len(made) + 1  # one more to see what the rows span
+
+
+def watched(monkeypatch, name):
+    """Arguments of the calls of a function of the module."""
+    calls, real = [], getattr(feasibility, name)
+    monkeypatch.setattr(feasibility, name, lambda *args: calls.append(args) or real(*args))
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("hint", "directions", "count"),
+    [
+        (None, [[1, 0, -1, 0], [0, 1, 0, -1]], 2),
+        ([3.0, 4.0], [[1, 0, -1, 0, 3], [0, 1, 0, -1, 4]], 8),  # a hint brings its rows, and more of the others
+        ([0.0, 0.0], [[1, 0, -1, 0], [0, 1, 0, -1]], 8),  # which is no direction
+    ],
+)
+def test_the_first_look_is_along_the_axes_and_along_a_hint(monkeypatch, hint, directions, count):
+    calls = watched(monkeypatch, "support")
+    minimal_radius(pre.RatioProblem([0.5, 3.0], SQUARE), hint=hint)
+    np.testing.assert_array_equal(calls[0][1], directions)
+    assert calls[0][2] == count
+
+
+def test_a_hint_that_separates_ends_the_search_with_the_next_pass():
+    F = sphere(20_000)
+    problem = pre.RatioProblem(3.0 * F[17] / np.linalg.norm(F[17]), F)
+    alone = minimal_radius(problem)
+    hinted = minimal_radius(problem, hint=alone.direction)
+    assert hinted.passes == 2 < alone.passes
+    assert hinted.radius == pytest.approx(alone.radius, rel=1e-7)
+
+
+@pytest.mark.parametrize(("target", "lower"), [([0.0, 3.0], 2.0), ([0.0, 1.5], 0.5)])
+def test_a_distance_that_shows_at_once_takes_two_passes_and_is_charged_with_round_off(target, lower):
+    hull = minimal_radius(pre.RatioProblem(target, 2.0 * SQUARE - 1.0))
+    assert hull.passes == 2
+    assert lower - hull.lower == pytest.approx(4 * np.finfo(float).eps * (target[1] + 2.0), rel=0.1)
+
+
+@pytest.mark.parametrize(("n", "sample"), [(10_000, None), (10_001, 5000)])
+def test_coordinates_of_many_rows_come_from_a_sample(monkeypatch, n, sample):
+    calls = watched(monkeypatch, "coordinates")
+    F = np.random.default_rng(0).normal(size=(n, 2))
+    assert minimal_radius(pre.RatioProblem([0.0, 0.0], F)).position is Position.INSIDE
+    ((rows, some),) = calls
+    assert rows.shape == (n, 2)
+    if sample is None:
+        assert some is None
+    else:
+        assert some.shape == rows.sample(sample).shape
+
+
+def test_no_direction_is_set_square_to_a_face_for_a_target_at_no_distance(monkeypatch):
+    calls = watched(monkeypatch, "_square_to_face")
+    assert minimal_radius(pre.RatioProblem([0.0, 0.0], SQUARE)).position is Position.BOUNDARY
+    assert not calls
+    rng = np.random.default_rng(0)
+    for _ in range(5):  # inside there is no face
+        assert minimal_radius(pre.RatioProblem(rng.uniform(0.1, 0.9, 2), SQUARE)).position is Position.INSIDE
+    assert not calls
+
+
+def test_a_direction_square_to_all_rows_stays_as_it_is():
+    v = np.array([0.0, 0.0, 2.0])
+    rows = pre.RatioProblem(np.zeros(3), np.column_stack([SQUARE, np.zeros(4)])).rows
+    np.testing.assert_array_equal(feasibility._square_to_face(rows, v), [v] * 3)
+
+
+# parts, with answers by hand
+
+
+def distance_of(rows, b, scale, index, norm=2, basis=None):
+    b = np.array(b, dtype=float)
+    basis = np.eye(b.size) if basis is None else basis
+    return feasibility._distance(rows, b, get_norm(norm), scale, np.array(index), 1e-7, basis)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize(("origin", "b", "size"), [([1e6], 1e6, 2e6), (None, 1e4, 1e4), (None, 0.0, 0.0)])
+def test_a_distance_below_the_round_off_of_numbers_so_large_is_none(norm, origin, b, size):
+    F = np.array([[b - (1e-6 * size or 1e-13)], [b]]) + (0.0 if origin is None else origin[0])
+    rows = Rows(F, np.zeros(2), None if origin is None else np.array(origin))
+    inside = distance_of(rows, [b + 0.8e-13 * size], 0.0, [0, 1], norm)
+    assert (inside.position, inside.radius, inside.lower, inside.passes) == (Position.INSIDE, 0.0, 0.0, 1)
+    away = 1.3e-13 * size or 1e-14
+    outside = distance_of(rows, [b + away], 0.0, [0, 1], norm)
+    assert outside.position is Position.OUTSIDE
+    assert outside.radius == outside.lower == pytest.approx(away, rel=1e-3)
+
+
+def test_one_point_is_at_no_distance_from_itself():
+    hull = distance_of(Rows(np.zeros((3, 2)), np.zeros(3)), [0.0, 0.0], 0.0, [0])
+    assert (hull.position, hull.radius, hull.passes) == (Position.INSIDE, 0.0, 1)
+
+
+def test_a_distance_that_counts_as_none_is_none_whatever_planes_were_seen_before():
+    # the first row is lower than the edge of the other two, and is all that is known at first
+    rows = Rows(np.array([[0.0, -1e-9], [-1.0, 0.0], [1.0, 0.0], [0.0, -1.0]]), np.zeros(4))
+    hull = distance_of(rows, [0.0, 1e-11], 1.0, [0])
+    assert (hull.position, hull.radius, hull.lower, hull.passes) == (Position.INSIDE, 0.0, 0.0, 2)
+    beyond = distance_of(rows, [0.0, 1e-9], 1.0, [0])
+    assert beyond.position is Position.OUTSIDE
+    assert beyond.radius == pytest.approx(1e-9, rel=1e-6)
+
+
+@pytest.mark.parametrize(("known", "kept"), [(119, True), (120, False)])  # forty for each feature, and forty more
+def test_rows_without_weight_are_dropped_once_there_are_many(monkeypatch, known, kept):
+    sizes, real = [], feasibility._nearest_euclidean
+    monkeypatch.setattr(feasibility, "_nearest_euclidean", lambda G: sizes.append(len(G)) or real(G))
+    F = np.random.default_rng(0).normal(size=(400, 2))
+    F = F[np.argsort(F[:, 1])]  # the highest rows are not known at first
+    hull = distance_of(Rows(F, np.zeros(400)), [0.0, 9.0], 1.0, range(known))
+    assert hull.radius - hull.lower <= 1e-7 * hull.radius
+    assert sizes[0] == known
+    new = feasibility.ROWS_PER_PASS
+    assert sizes[1] == known + new if kept else new < sizes[1] <= new + 2
+
+
+def supporting(F, b, index=None, basis=None):
+    """The plane that was found, after a look at whether it supports."""
+    F, b = np.asarray(F, dtype=float), np.asarray(b, dtype=float)
+    rows = Rows(F, np.zeros(len(F)))
+    index = np.arange(len(F)) if index is None else np.asarray(index)
+    v, passes = feasibility._supporting_direction(rows, b, index, np.eye(b.size) if basis is None else basis)
+    assert (F @ v).max() - v @ b <= 1e-9 * max(1.0, np.abs(F).max())
+    return v, passes
+
+
+@pytest.mark.parametrize("shift", [-5.0, 0.0, 5.0])
+@pytest.mark.parametrize("edge", [([1.0, 0.0], [1.0, 0.5]), ([-1.0, 0.0], [0.0, 0.5]), ([0.0, 1.0], [0.5, 1.0])])
+def test_a_supporting_plane_is_as_steep_as_its_bounds_allow(edge, shift):
+    v, passes = supporting(SQUARE + shift, np.array(edge[1]) + shift)
+    np.testing.assert_allclose(v, edge[0], atol=1e-9)
+    assert passes == 1
+
+
+@pytest.mark.parametrize("shift", [-5.0, 0.0, 5.0])
+def test_a_plane_that_supports_all_rows_is_found_from_a_few_of_its_face(shift):
+    F = half_space() + shift
+    face = np.flatnonzero(F[:, 2] == shift)[:20]
+    high = np.flatnonzero(F[:, 2] > shift)[:5]
+    v, passes = supporting(F, F[face].mean(axis=0), np.union1d(face, high))
+    np.testing.assert_allclose(v / np.abs(v).max(), [0.0, 0.0, -1.0], atol=1e-8)
+    assert passes == 1  # although it has found more rows of the face
+
+
+def test_one_row_beyond_the_first_plane_turns_it():
+    F = np.vstack([SQUARE, [[0.5, 1.9]]])
+    v, passes = supporting(F, [0.0, 1.0], range(4))
+    assert v.any()
+    assert passes == 2
+
+
+def test_a_plane_of_large_numbers_is_found_although_round_off_is_larger_than_its_tolerance():
+    F = 1e8 * np.array([[0.0, 1.0], [3.0, 0.0], [0.0, -2.0], [-1.0, 0.3]])
+    v, passes = supporting(F, [1e8, 2e8 / 3.0])
+    assert v[1] / v[0] == pytest.approx(3.0, rel=1e-9)
+    assert passes == 1
+
+
+@pytest.mark.parametrize(("depth", "inside"), [(3e-10, False), (9e-10, False), (1.2e-9, True), (3e-9, True)])
+def test_a_target_below_a_face_by_little_is_on_it(depth, inside):
+    v, passes = supporting(SQUARE, [0.5, 1.0 - depth])
+    assert (not v.any()) is inside
+    assert passes == (0 if inside else 1)
+
+
+@pytest.mark.parametrize(("drop", "inside"), [(1.1e-4, False), (0.9e-4, True)])
+def test_rows_that_hardly_come_down_from_a_plane_are_all_on_it(drop, inside):
+    F = np.column_stack([SQUARE, [0.0, 0.0, 0.0, -4.0 * drop]])
+    v, _ = supporting(F, [0.5, 0.5, 0.0])
+    assert (not v.any()) is inside
+
+
+def test_a_linear_program_that_fails_shows_no_plane(monkeypatch):
+    import scipy.optimize
+
+    failed = scipy.optimize.OptimizeResult(status=4, x=None, fun=None, message="numerical difficulties")
+    monkeypatch.setattr(scipy.optimize, "linprog", lambda *args, **kwargs: failed)
+    v, passes = supporting(SQUARE, [0.5, 1.0])
+    assert (v.any(), passes) == (False, 0)
