@@ -451,6 +451,7 @@ def test_a_line_search_takes_the_full_step_where_it_helps_and_a_shorter_one_wher
         (10**7, 2, 1.0, 1e-3),  # three passes, and no fewer
         (10**6, 5, 1.0, 2.6e-37),  # eight, after between a fifth and a quarter of the rows
         (10**6, 5, 1.0, 1e-40),  # eight would need more than that
+        (10**6, 5, 1.0, 1e-15),  # four, and five would cost nearly the same
     ],
 )
 def test_a_subset_is_as_large_as_makes_the_whole_cheapest(n, k, share, tol):
@@ -713,3 +714,305 @@ class Stop:
 
     def __init__(self, *args):
         raise StopIteration
+
+
+def test_numbers_that_overflow_on_the_way_raise_no_warning(monkeypatch):
+    large, zero = np.full(1, 1e308), np.zeros(1)
+    monkeypatch.setattr(newton_module, "_newton", lambda *args: (10.0 * large, large / zero, zero / zero))
+    problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC)
+    over, divided, invalid = newton(problem, make_penalty(problem), tol=1e-8)
+    assert (over[0], divided[0]) == (np.inf, np.inf)
+    assert np.isnan(invalid[0])
+
+
+class Line(newton_module._Descent):
+    """A line on which values and slopes are given, trial by trial."""
+
+    def __init__(self, trials, decrement=1.0, penalty=None, flat=False):
+        problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC)
+        super().__init__(problem.rows, np.zeros(2), penalty or make_penalty(problem))
+        self.trials, self.decrement, self.tried, self.flat = iter(trials), decrement, [], flat
+        self.point = replace(super().at(np.zeros(2)), loss=0.0, penalty=0.0, noise=0.0)
+
+    def at(self, delta):
+        self.tried.append(delta[0])
+        value, slope = next(self.trials)
+        summary = replace(self.point.summary, mean=np.array([slope, 0.0]))
+        return replace(self.point, delta=delta, loss=value, summary=summary)
+
+    def _flat(self, point, trial, d):
+        return self.flat
+
+    def search(self, fall):
+        return self._search(self.point, np.array([1.0, 0.0]), np.array([-fall, 0.0]))
+
+
+UP, DOWN = (1.0, -1.0), (-1.0, -1.0)  # a value that is too high, and one that will do
+
+
+@pytest.mark.parametrize(
+    ("fall", "slopes", "steps"),
+    [
+        (0.1, [0.9], [1.0, 0.1]),  # to the lowest point of the parabola
+        (0.1, [0.3], [1.0, 0.25]),
+        (2.0, [6.0, 18.0], [1.0, 0.25, 0.025]),
+        (0.1, [9.9], [1.0, 0.05]),  # no shorter than a twentieth,
+        (2.0, [1.0], [1.0, 0.5]),  # no longer than half
+        (2.0, [-1.0], [1.0, 0.5]),  # where the line still falls there is no such point
+        (0.0, [3.0], [1.0, 0.5]),
+        (-1.0, [3.0], [1.0, 0.5]),
+    ],
+)
+def test_a_step_that_is_too_long_is_cut_to_where_the_line_is_lowest(fall, slopes, steps):
+    line = Line([(1.0, slope) for slope in slopes] + [DOWN])
+    assert line.search(fall) is not None
+    np.testing.assert_allclose(line.tried, steps)
+
+
+@pytest.mark.parametrize("decrement", [1.0, 16.0, 64.0])
+@pytest.mark.parametrize("fall", [1.0, 0.1])
+def test_a_step_has_to_bring_a_share_of_the_fall_it_promised(fall, decrement):
+    t = min(1.0, 4.0 / np.sqrt(decrement))  # four standard deviations at most
+    for share, good in ((1.001, True), (1.0, True), (0.999, False), (-1.0, False)):
+        line = Line([(-1e-4 * t * fall * share, 0.0), DOWN], decrement)
+        line.search(fall)
+        np.testing.assert_allclose(line.tried, [t] if good else [t, 0.5 * t])
+    for share, good in ((0.499, True), (0.5, True), (0.501, False), (1.4, False)):  # and not to rise again
+        line = Line([(-1.0, share * fall), DOWN], decrement)
+        line.search(fall)
+        assert len(line.tried) == (1 if good else 2)
+    flat = Line([DOWN] * 40, decrement, flat=True)
+    assert flat.search(fall) is None
+    assert len(flat.tried) == 40  # halvings, after which there is nothing left of the step
+
+
+def test_the_promise_of_a_step_knows_the_penalty():
+    ball = make_penalty(pre.RatioProblem([0.5, 1.0], SYMMETRIC, radius=0.25))
+    # −⟨g, d⟩ = 1 and the penalty rises by 0.25: a fall of 0.75, and a slope of 0.25 more than that of the loss
+    for value, slope, good in (
+        (-0.76e-4, -1.0, True),
+        (-0.74e-4, -1.0, False),
+        (-1.0, 0.12, True),
+        (-1.0, 0.13, False),
+    ):
+        line = Line([(value, slope), DOWN], penalty=ball)
+        line.search(1.0)
+        assert len(line.tried) == (1 if good else 2)
+
+
+def scripted(monkeypatch, decrement):
+    """Runs that end where they began, as (rows, exact, aim), and the subsets that certificates were asked for."""
+    runs, asked = [], []
+    unproven = replace(certificate(planted()[0], np.zeros(3)), gap=np.inf)
+
+    class Scripted(newton_module._Descent):
+        def run(self, point, aim, limit=newton_module.ITERATIONS):
+            runs.append((self.rows.shape[0], self.exact, aim))
+            self.decrement = decrement
+            self.curvature = np.eye(len(self.target)) if self.curvature is None else self.curvature
+            return point
+
+    def certify(problem, point, penalty, subset, tol, decrement):
+        assert isinstance(penalty, BallPenalty)
+        asked.append(None if subset is None else subset.shape[0])
+        return unproven
+
+    monkeypatch.setattr(newton_module, "_Descent", Scripted)
+    monkeypatch.setattr(newton_module, "_certify", certify)
+    monkeypatch.setattr(newton_module, "FEW_NUMBERS", 2_000)
+    return runs, asked
+
+
+ALL = [(True, 1e-6 * 1e-4**i) for i in range(5)]  # all rows at a tolerance of 1e-3, down to round-off
+
+
+@pytest.mark.parametrize(("decrement", "expected"), [(0.0, ALL), (1e-17, ALL[:4]), (0.5, ALL[:1])])
+def test_few_rows_are_solved_more_closely_until_their_answer_is_proven(monkeypatch, decrement, expected):
+    problem, _ = planted(n=300, k=3)
+    runs, asked = scripted(monkeypatch, decrement)
+    outcome = newton(problem, make_penalty(problem), tol=1e-3)
+    assert not outcome.certificate.proves(1e-3)
+    assert [run[:2] for run in runs] == [(300, True)] * len(expected)
+    np.testing.assert_allclose([run[2] for run in runs], [aim for _, aim in expected])
+    assert asked == [None] * len(expected)
+
+
+@pytest.mark.parametrize(("decrement", "lifts"), [(0.0, 10), (0.5, 1)])
+def test_many_rows_are_solved_more_closely_and_then_with_the_curvature_of_all(monkeypatch, decrement, lifts):
+    problem, _ = planted(n=8000, k=4, spread=0.0)
+    runs, asked = scripted(monkeypatch, decrement)
+    newton(problem, make_penalty(problem), tol=1e-3)
+    aim = 1e-3 * 2000 / 8000
+    closer = [(False, aim * 1e-2**i) for i in range(lifts)]
+    exact = ALL if decrement == 0.0 else ALL[:1]
+    assert [run[:2] for run in runs] == [(2000, True), (2000, False), *((8000, e) for e, _ in closer + exact)]
+    np.testing.assert_allclose([run[2] for run in runs], [2e-4, 2e-4, *(a for _, a in closer + exact)])
+    assert asked == [2000] * lifts + [None] * len(exact)
+
+
+def test_many_rows_without_a_subset_are_solved_with_the_curvature_of_the_few(monkeypatch):
+    problem, _ = planted(n=8000, k=4, spread=0.0)
+    runs, asked = scripted(monkeypatch, 0.5)
+    newton(problem, make_penalty(problem), tol=1e-25)
+    assert [run[:2] for run in runs] == [(2000, True), (8000, False), (8000, True)]
+    np.testing.assert_allclose([run[2] for run in runs], [2e-4, 1e-26, 1e-50])
+    assert asked == [None, None]
+
+
+def passes_at(monkeypatch):
+    """Where passes were made."""
+    deltas = []
+
+    class Watched(newton_module._Descent):
+        def at(self, delta):
+            deltas.append(delta)
+            return super().at(delta)
+
+    monkeypatch.setattr(newton_module, "_Descent", Watched)
+    return deltas
+
+
+class Elsewhere(newton_module.NoPenalty):
+    """A penalty that begins away from zero, as constraints may ask for."""
+
+    def start(self, k):
+        return np.ones(k)
+
+
+def test_a_start_that_is_worse_than_none_is_left_at_once(monkeypatch):
+    problem, best = planted(n=300, k=3)
+    deltas = passes_at(monkeypatch)
+    newton(problem, make_penalty(problem), tol=1e-8, start=np.full(3, 1e3))
+    np.testing.assert_array_equal(deltas[:2], [np.full(3, 1e3), np.zeros(3)])
+    deltas.clear()
+    newton(problem, make_penalty(problem), tol=1e-8, start=best)
+    assert not any(np.all(delta == 0.0) for delta in deltas[:-1])  # the last one is to see what the weights lost
+    deltas.clear()
+    outcome = newton(problem, Elsewhere(problem.ball, 0.0), tol=1e-8)
+    np.testing.assert_array_equal(deltas[0], np.ones(3))
+    np.testing.assert_allclose(outcome.delta, best, atol=1e-9)
+    deltas.clear()
+    newton(
+        problem, Elsewhere(problem.ball, 0.0), tol=1e-8, start=best + 5.0
+    )  # worse than δ = 0, which may not be allowed
+    np.testing.assert_array_equal(deltas[0], best + 5.0)
+    assert not np.all(deltas[1] == 1.0)
+
+
+@pytest.mark.parametrize(("few", "size"), [(10**9, None), (2_000, 2000)])
+def test_coordinates_come_from_the_few_rows_where_there_are_many(monkeypatch, few, size):
+    asked, real = [], newton_module.coordinates
+    monkeypatch.setattr(newton_module, "coordinates", lambda *args: asked.append(args) or real(*args))
+    monkeypatch.setattr(newton_module, "FEW_NUMBERS", few)
+    F = np.random.default_rng(0).normal(size=(8000, 2))
+    problem = pre.RatioProblem([0.1, 0.2, 0.1], F[:, [0, 1, 0]])
+    assert newton(problem, make_penalty(problem), tol=1e-6).free_directions == 1
+    rows, some = asked[0]
+    assert rows is problem.rows
+    if size is None:
+        assert some is None
+    else:
+        assert some.shape == (size, 3)
+        np.testing.assert_array_equal(some.log_base, np.full(size, problem.log_base[0]))  # as they are, not as all
+
+
+@pytest.mark.parametrize(("missed", "ends"), [(0.05, False), (0.1, False), (0.15, True), (0.5, True)])
+def test_a_target_off_the_plane_of_the_rows_by_more_than_the_radius_has_no_answer(missed, ends):
+    F = np.column_stack([np.random.default_rng(0).normal(size=(50, 2)), np.full(50, 3.0)])
+    problem = pre.RatioProblem([0.1, 0.0, 3.0 + missed], F[:, [0, 1, 2]], radius=0.1)
+    outcome = newton(problem, make_penalty(problem), tol=1e-8)
+    assert (outcome.iterations == 0) is ends
+    if ends:
+        assert (outcome.passes, outcome.free_directions, outcome.collapsed) == (1, 0, False)
+        np.testing.assert_allclose(outcome.delta, [0.0, 0.0, missed], atol=1e-12)
+        assert outcome.certificate.primal_value == pytest.approx(problem.value(outcome.delta), abs=1e-12)
+        assert not outcome.certificate.proves(1e-8)
+
+
+class Decided(newton_module._Descent):
+    """A descent that ends with a decrement that is given."""
+
+    decrements, inner = iter(()), []
+
+    def run(self, point, aim, limit=newton_module.ITERATIONS):
+        found = super().run(point, aim, limit)
+        self.inner.append((self.rows.shape[0], self.exact))
+        self.decrement = next(self.decrements)
+        return found
+
+
+@pytest.mark.parametrize(
+    ("decrements", "tol", "solved", "runs"),
+    [
+        ((1.0, 1.0), 1e-3, True, [(2000, True), (2000, False)]),
+        ((1.0, 1.01), 1e-3, False, [(2000, True), (2000, False)]),  # the subset misses the target
+        ((1.01, 1.0), 1e-3, True, [(2000, True), (2000, True)]),  # the few do, and the subset begins by itself
+        ((1.01, 2.0), 1e-3, False, [(2000, True), (2000, True)]),
+        ((1.0,), 1e-25, True, [(2000, True)]),  # there is no subset that would be worth it
+        ((1.01,), 1e-25, False, [(2000, True)]),
+    ],
+)
+def test_a_subset_that_misses_the_target_brings_nothing(monkeypatch, decrements, tol, solved, runs):
+    problem, _ = planted(n=8000, k=4, spread=0.0)
+    penalty = make_penalty(problem)
+    monkeypatch.setattr(newton_module, "_Descent", Decided)
+    monkeypatch.setattr(Decided, "decrements", iter(decrements))
+    monkeypatch.setattr(Decided, "inner", [])
+    few = Decided(problem.rows.subset(2000).weighted, problem.target, penalty)
+    start = few.at(np.zeros(4))
+    delta, curvature, subset = newton_module._solve_subset(problem.rows, problem.target, penalty, start, few, tol)
+    assert Decided.inner == runs
+    assert (delta is not start.delta) is solved
+    assert (curvature is not None) is solved
+    assert (subset is not None) is (solved and tol == 1e-3)
+
+
+class OnFiles(Rows):
+    """Rows that are not in memory, where a pass costs more."""
+
+    in_memory = False
+
+
+@pytest.mark.parametrize(("kind", "room"), [(Rows, 0.3), (OnFiles, 0.1)])
+@pytest.mark.parametrize("reached", [True, False])
+@pytest.mark.parametrize("tol", [1e-2, 1e-6, 1e-30])
+def test_a_subset_has_the_rows_and_the_curvature_that_its_share_asks_for(monkeypatch, kind, room, reached, tol):
+    asked, noisy = [], []
+    monkeypatch.setattr(newton_module, "_size_of_subset", lambda *args: asked.append(args) or sizes[tol])
+    monkeypatch.setattr(newton_module, "shrunk", lambda H, size: noisy.append((H, size)) or H)
+    monkeypatch.setattr(newton_module, "_Descent", Decided)
+    monkeypatch.setattr(Decided, "inner", [])
+    sizes = {1e-2: 500, 1e-6: 4000, 1e-30: 8000}
+    monkeypatch.setattr(Decided, "decrements", iter([0.5 if reached else 1.5, 0.5]))
+    problem, _ = planted(n=8000, k=4, spread=0.0)
+    rows, penalty = kind(problem.features_q, problem.log_base), make_penalty(problem)
+    few = Decided(rows.subset(2000).weighted, problem.target, penalty)
+    delta, curvature, subset = newton_module._solve_subset(rows, problem.target, penalty, few.at(np.zeros(4)), few, tol)
+    ((given, share, safe),) = asked
+    assert given is rows
+    assert safe == pytest.approx(room * tol)
+    assert 0.1 < share < 0.99 if reached else share == 1.0
+    if tol == 1e-30:
+        assert subset is None
+        assert noisy == ([(few.curvature, 2000 * share)] if reached else [])
+        assert curvature is (few.curvature if reached else None)
+    else:
+        assert subset.shape == (max(sizes[tol], 2000), 4)  # no fewer than the few
+        ((H, size),) = noisy
+        np.testing.assert_allclose(curvature, H)
+        assert size == pytest.approx(share * subset.shape[0])
+
+
+def test_exact_zeros_are_those_that_the_inequality_of_pinsker_proves():
+    problem, best = planted(n=200, k=4, radius=0.05, norm=np.inf)
+    penalty, descent = make_penalty(problem), descent_of(problem)
+    noisy = np.where(best == 0.0, 1e-12, best)
+    point = point_of(descent, noisy)
+    zero = np.flatnonzero(best == 0.0)
+    inside = 0.05 - np.abs(problem.residual_origin - point.summary.mean)[zero]
+    ranges = np.ptp(problem.features_q, axis=0)[zero]
+    gaps = 2.0 * (inside / ranges) ** 2  # at which range · √(gap / 2) is all that a residual is inside by
+    for share in (0.8, 1.2):
+        proof = replace(certificate(problem, noisy, penalty=penalty), gap=share * gaps.max())
+        found, _ = newton_module._with_exact_zeros(problem, descent, point, penalty, None, 1e-8, proof)
+        np.testing.assert_array_equal(found.delta[zero] == 0.0, share * gaps.max() < gaps)

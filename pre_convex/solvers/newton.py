@@ -200,7 +200,7 @@ class _Descent:
 
     def _search(self, point: _Point, d: Array, gradient: Array) -> _Point | None:
         """Backtrack from the full step, or from the longest one allowed, until the value falls enough."""
-        t = min(1.0, LONGEST_STEP / max(float(np.sqrt(self.decrement)), 1e-300))
+        t = LONGEST_STEP / max(LONGEST_STEP, float(np.sqrt(self.decrement)))
         rise = self.penalty.value(point.delta + d) - point.penalty
         fall = -float(gradient @ d) - rise
         for _ in range(40):
@@ -280,7 +280,7 @@ def _newton(problem: RatioProblem, penalty: StepPenalty, tol: float, start: Arra
             return _in_coordinates(problem, space, tol, start, verbose)
         away = space.null @ space.off_plane(b)  # no row follows b there, and the value may fall for ever along it
         if isinstance(penalty, BallPenalty) and float(away @ (b - space.centre)) > 1.001 * penalty.value(away):
-            return Outcome(away, certificate(problem, away, penalty=penalty), 0, 1, null.shape[1])
+            return Outcome(away, certificate(problem, away), 0, 1, null.shape[1])
     subset = None
     if few is not None:
         delta, curvature, subset = _solve_subset(rows, b, penalty, point, descent, tol)
@@ -360,27 +360,24 @@ def _solve_subset(
     The rows are ``None`` where S would be most of the rows; the few then have to do. The curvature is ``None`` too when
     the hull of S misses the target, which all rows may still reach.
     """
-    start, k = point.delta, point.delta.size
-    n = rows.shape[0]
+    n, k = rows.shape
     found = few.run(point, aim=0.1 * k / few.rows.shape[0], limit=40)
-    share, inner = 0.0, _Descent(few.rows, b, penalty)
+    start, known, share = point.delta, None, 1.0
     if few.decrement <= 1.0:
-        share = effective_sample_size(logits(few.rows, found.delta)) / few.rows.shape[0]
-        inner = _Descent(few.rows, b, penalty, few.curvature)
-        start = found.delta
+        start, known = found.delta, few.curvature
+        share = effective_sample_size(logits(few.rows, start)) / few.rows.shape[0]
     # some room, since another pass costs more than some rows of S; more of it over files
     safe = (0.3 if rows.in_memory else 0.1) * tol
-    size = max(_size_of_subset(rows, share or 1.0, safe), few.rows.shape[0])
+    size = max(_size_of_subset(rows, share, safe), few.rows.shape[0])
     if size >= n:
-        known = few.curvature if share > 0.0 else None
         return start, None if known is None else shrunk(known, share * few.rows.shape[0]), None
     subset = rows.subset(size)
-    inner.rows = subset.weighted
+    inner = _Descent(subset.weighted, b, penalty, known)
     found = inner.run(inner.at(start), aim=0.1 * k / size, limit=40)
     if inner.decrement > 1.0:
         return point.delta, None, None
     curvature = _covariance(_Descent(subset.weighted, b, penalty).at(found.delta))
-    return found.delta, shrunk(curvature, (share or 1.0) * subset.plain.shape[0]), subset.plain
+    return found.delta, shrunk(curvature, share * subset.plain.shape[0]), subset.plain
 
 
 def _certify(
