@@ -409,11 +409,11 @@ def test_a_target_just_below_a_face_is_outside_by_the_direction_square_to_it(mon
     problem = pre.RatioProblem(F[F[:, 2] == 0.0][:20].mean(axis=0) - [0.0, 0.0, depth], F, norm=norm)
     hull = minimal_radius(problem)
     assert hull.position is Position.OUTSIDE
-    assert hull.radius == pytest.approx(depth, rel=1e-3)
+    assert hull.radius == pytest.approx(depth, rel=1e-3, abs=0.0)
     np.testing.assert_allclose(hull.direction, [0.0, 0.0, -1.0], atol=1e-20)
     check_hull(problem, hull)
     charge = 4 * np.finfo(float).eps * (np.abs(problem.target[2]) + np.ptp(F[:, 2]))
-    assert depth - hull.lower == pytest.approx(charge, rel=1e-6)
+    assert depth - hull.lower == pytest.approx(charge, rel=1e-6, abs=0.0)
     assert hull.passes == len(made) + 1  # one more to see what the rows span
 
 
@@ -448,11 +448,14 @@ def test_a_hint_that_separates_ends_the_search_with_the_next_pass():
     assert hinted.radius == pytest.approx(alone.radius, rel=1e-7)
 
 
-@pytest.mark.parametrize(("target", "lower"), [([0.0, 3.0], 2.0), ([0.0, 1.5], 0.5)])
-def test_a_distance_that_shows_at_once_takes_two_passes_and_is_charged_with_round_off(target, lower):
-    hull = minimal_radius(pre.RatioProblem(target, 2.0 * SQUARE - 1.0))
+@pytest.mark.parametrize(("height", "lower"), [(3.0, 2.0), (1.5, 0.5)])
+def test_a_distance_that_shows_at_once_takes_two_passes_and_is_charged_with_round_off(height, lower):
+    F, target = 2.0 * SQUARE - 1.0, np.array([0.0, height])
+    hull = minimal_radius(pre.RatioProblem(target, F))
     assert hull.passes == 2
-    assert lower - hull.lower == pytest.approx(4 * np.finfo(float).eps * (target[1] + 2.0), rel=0.1)
+    assert hull.lower == pytest.approx(lower, rel=1e-12)
+    shown = hull.direction @ target - (F @ hull.direction).max()
+    assert shown - hull.lower == pytest.approx(4 * np.finfo(float).eps * (height + 2.0), rel=0.1, abs=0.0)
 
 
 @pytest.mark.parametrize(("n", "sample"), [(10_000, None), (10_001, 5000)])
@@ -503,7 +506,7 @@ def test_a_distance_below_the_round_off_of_numbers_so_large_is_none(norm, origin
     away = 1.3e-13 * size or 1e-14
     outside = distance_of(rows, [b + away], 0.0, [0, 1], norm)
     assert outside.position is Position.OUTSIDE
-    assert outside.radius == outside.lower == pytest.approx(away, rel=1e-3)
+    assert outside.radius == outside.lower == pytest.approx(away, rel=1e-3, abs=0.0)
 
 
 def test_one_point_is_at_no_distance_from_itself():
@@ -518,7 +521,7 @@ def test_a_distance_that_counts_as_none_is_none_whatever_planes_were_seen_before
     assert (hull.position, hull.radius, hull.lower, hull.passes) == (Position.INSIDE, 0.0, 0.0, 2)
     beyond = distance_of(rows, [0.0, 1e-9], 1.0, [0])
     assert beyond.position is Position.OUTSIDE
-    assert beyond.radius == pytest.approx(1e-9, rel=1e-6)
+    assert beyond.radius == pytest.approx(1e-9, rel=1e-6, abs=0.0)
 
 
 @pytest.mark.parametrize(("known", "kept"), [(119, True), (120, False)])  # forty for each feature, and forty more

@@ -238,7 +238,7 @@ def test_a_pass_brings_the_covariance_far_from_the_solution_only():
     assert point.loss == pytest.approx(log_z - pull)
     assert point.penalty == pytest.approx(0.05)
     assert point.value == pytest.approx(problem.value(delta))
-    assert point.noise == pytest.approx(1e-14 * (1.0 + abs(pull) + abs(log_z)))
+    assert point.noise == pytest.approx(1e-14 * (1.0 + abs(pull) + abs(log_z)), abs=0.0)
     descent.decrement = 0.5
     assert descent.at(delta).summary.covariance is None
     descent.decrement = 0.51
@@ -308,6 +308,7 @@ RUNNING = pre.RatioProblem([3.0, 0.0], SYMMETRIC)  # outside the hull: δ = (1, 
         ([1.0, 0.0], 1.0, 3, -30.0, False),
         ([0.0, 1.0], 1.0, 4, None, False),  # no separation
         ([-1.0, 0.0], 1.0, 4, None, False),
+        ([0.0, 0.0], 1.0, 4, None, False),
     ],
 )
 def test_running_away_is_noticed_by_a_direction_that_separates(delta, decrement, iterations, value, away):
@@ -346,6 +347,9 @@ def test_the_decrement_is_the_fall_of_the_model():
     assert plain._decrement(at, d, g, H) == pytest.approx(8.0)  # −⟨g, d⟩ = 8 > d'Hd = 3
     assert plain._decrement(at, d, 0.1 * g, H) == pytest.approx(3.0)
     assert plain._decrement(at, d, -g, H) == pytest.approx(3.0)
+    # a fall by no more than round-off is none
+    assert plain._decrement(replace(at, noise=8.0), d, g, H) == pytest.approx(3.0)
+    assert plain._decrement(replace(at, noise=7.9), d, g, H) == pytest.approx(8.0)
     ball = descent_of(problem.with_radius(2.0, np.inf))
     at = point_of(ball, [0.0, 1.0])
     assert ball._decrement(at, d, 3.0 * g, H) == pytest.approx(2.0 * 1.0 - 2.0 * 4.0 + 24.0)
@@ -358,8 +362,20 @@ def test_a_step_is_damped_by_the_variances_of_the_rows():
     np.testing.assert_allclose(descent._variances(), [0.5, 2.0])
     np.testing.assert_allclose(descent._step(at, g, H, 0.0), [-0.5, -0.25])
     np.testing.assert_allclose(descent._step(at, g, H, 4.0), [-1.0 / 4.0, -1.0 / 12.0])
-    assert descent._step(at, np.array([1e101, 0.0]), H, 0.0) is None  # its square is no number
+    np.testing.assert_allclose(descent._step(at, g, H, 0.5), [-1.0 / 2.25, -1.0 / 5.0])
+    assert descent._step(at, np.array([1e101, 0.0]), H, 0.0) is None  # its square is next to no number
     assert descent._step(at, np.array([1e99, 0.0]), H, 0.0) is not None
+    # a model that falls for ever along its step is one of round-off
+    for bend, good in ((-1e-9, True), (-1e-7, False)):
+        at_most = newton_module._Descent(problem.rows, problem.target, OneStep(problem.ball, 0.0))
+        assert (at_most._step(at, g, np.diag([bend, 0.0]), 0.0) is not None) is good
+
+
+class OneStep(newton_module.NoPenalty):
+    """A penalty whose step is always by one along the first axis."""
+
+    def step(self, delta, gradient, H):
+        return delta + [1.0, 0.0]
 
 
 class NoStep(newton_module.NoPenalty):
@@ -395,6 +411,7 @@ def test_a_step_is_blind_where_curvature_is_lost_and_the_gradient_is_not():
     for gradient, d, blind in (
         ([1.0, 1e-3], [-1.0, 0.0], True),
         ([1.0, 2e-6], [-1.0, 0.0], True),  # more than a millionth of the spread, √2
+        ([1.0, 1e-6 * np.sqrt(2.0)], [-1.0, 0.0], False),
         ([1.0, 1e-6], [-1.0, 0.0], False),
         ([1.0, 0.0], [-1.0, 0.0], False),
         ([1.0, 1e-3], None, False),
@@ -419,7 +436,7 @@ def test_a_line_is_flat_where_a_hundredth_of_its_curvature_is_left():
     def bent(size):
         return replace(here, summary=replace(here.summary, covariance=None if size is None else size * np.eye(2)))
 
-    for before, after, flat in ((1.0, 0.0099, True), (1.0, 0.0101, False), (None, 0.001, False), (1.0, None, False)):
+    for before, after, flat in ((1.0, 0.0099, True), (1.0, 0.01, False), (None, 0.001, False), (1.0, None, False)):
         assert descent._flat(bent(before), bent(after), d) is flat
 
 
@@ -990,7 +1007,7 @@ def test_a_subset_has_the_rows_and_the_curvature_that_its_share_asks_for(monkeyp
     delta, curvature, subset = newton_module._solve_subset(rows, problem.target, penalty, few.at(np.zeros(4)), few, tol)
     ((given, share, safe),) = asked
     assert given is rows
-    assert safe == pytest.approx(room * tol)
+    assert safe == pytest.approx(room * tol, abs=0.0)
     assert 0.1 < share < 0.99 if reached else share == 1.0
     if tol == 1e-30:
         assert subset is None
@@ -1016,3 +1033,225 @@ def test_exact_zeros_are_those_that_the_inequality_of_pinsker_proves():
         proof = replace(certificate(problem, noisy, penalty=penalty), gap=share * gaps.max())
         found, _ = newton_module._with_exact_zeros(problem, descent, point, penalty, None, 1e-8, proof)
         np.testing.assert_array_equal(found.delta[zero] == 0.0, share * gaps.max() < gaps)
+
+
+class Flow(newton_module._Descent):
+    """A descent whose decrements and searches are given one after the other; what it asks for is written down."""
+
+    D = np.array([0.1, 0.2])
+
+    def __init__(self, decrements, moves=(), blind=(), curvature=None):
+        problem = pre.RatioProblem([0.5, 1.0], SYMMETRIC)
+        super().__init__(problem.rows, problem.target, make_penalty(problem), curvature)
+        self.begin = super().at(np.zeros(2))
+        self.decrements, self.moves, self.blind = iter(decrements), iter(moves), iter(blind)
+        self.dampings, self.asked, self.learned = [], [], []
+
+    def at(self, delta):
+        self.asked.append((delta, self.decrement))
+        return super().at(delta)
+
+    def _step(self, point, gradient, H, damping):
+        np.testing.assert_array_equal(gradient, point.summary.mean - self.target)
+        assert H is self.curvature
+        self.dampings.append(damping)
+        return self.D
+
+    def _decrement(self, point, d, gradient, H):
+        assert d is self.D
+        return next(self.decrements)
+
+    def _blind(self, gradient, H, d):
+        assert d is self.D
+        return next(self.blind, False)
+
+    def _runs_away(self, point):
+        return False
+
+    def _search(self, point, d, gradient):
+        """Up by a number, with the covariance or without; ``None`` if the search finds nothing."""
+        move = next(self.moves)
+        if move is None:
+            return None
+        rise, fresh = move
+        covariance = 2.0 * np.eye(2) if fresh else None
+        summary = replace(point.summary, covariance=covariance, mean=point.summary.mean + [0.3, 0.4])
+        return replace(point, delta=point.delta + d, loss=point.loss + rise, summary=summary)
+
+    def go(self, aim=1e-8):
+        return self.run(self.begin, aim)
+
+
+FALLS, LEVEL = (-1.0, True), (-1e-15, True)  # a step that helps, and one that does so by no more than round-off
+
+
+@pytest.mark.parametrize(
+    ("moves", "dampings"),
+    [
+        ([FALLS], [0, 0]),
+        ([None] * 8, [0, 1e-8, 1e-6, 1e-4, 1e-2, 1e0, 1e2, 1e4]),  # and no more than that
+        ([None, FALLS], [0, 1e-8, 0]),
+        ([None, None, FALLS, FALLS], [0, 1e-8, 1e-6, 1e-8, 0]),  # it is taken back step by step
+        ([None, None, None, FALLS, FALLS, FALLS], [0, 1e-8, 1e-6, 1e-4, 1e-6, 1e-8, 0]),
+        ([LEVEL, None], [0, 0]),  # among values that differ by round-off nothing is tried again
+    ],
+)
+def test_steps_that_do_not_help_are_damped(moves, dampings):
+    taken = sum(move is not None for move in moves)
+    ends = None in moves[-1:]
+    flow = Flow([0.9 * 0.1 ** min(i, taken) for i in range(len(dampings) - (not ends))] + [0.0], moves)
+    found = flow.go()
+    np.testing.assert_allclose(flow.dampings, dampings, rtol=1e-12)
+    assert flow.iterations == taken
+    np.testing.assert_allclose(found.delta, taken * flow.D)
+
+
+@pytest.mark.parametrize(
+    ("decrements", "blind", "dampings"),
+    [
+        ([0.4, 0.4, 0.0], [True], [0, 1e-6, 1e-8]),
+        ([0.5, 0.0], [True], [0, 0, 1e-6]),  # far away it is not asked; at the end it is
+        ([0.4, 0.0], [False], [0, 0]),
+    ],
+)
+def test_a_blind_step_is_damped_once(decrements, blind, dampings):
+    flow = Flow([*decrements, 0.0], [FALLS], blind)
+    flow.go()
+    np.testing.assert_allclose(flow.dampings, dampings)
+
+
+def test_steps_end_at_the_aim_itself():
+    flow = Flow([0.25])
+    assert flow.go(aim=0.25) is flow.begin
+    assert (flow.iterations, flow.longest, flow.decrement) == (0, 0.0, 0.25)
+
+
+GRADIENT = (-1.0, False)  # a step whose pass brought no covariance
+
+
+@pytest.mark.parametrize(
+    ("decrements", "moves", "iterations", "asked"),
+    [
+        ([1.0, 0.24, 0.0], [GRADIENT, GRADIENT], 2, 0),
+        ([1.0, 0.25, 0.0], [GRADIENT, GRADIENT], 2, 0),
+        ([1.0, 0.26, 0.26, 0.0], [GRADIENT, GRADIENT], 2, 1),  # too little: the covariance of this point is asked for
+        ([1.0, 0.26, 0.30, 0.0], [GRADIENT, GRADIENT], 2, 1),  # once
+        ([1.0, 0.26, 0.26, 0.07, 0.07, 0.0], [GRADIENT] * 3, 3, 2),
+        ([1.0, 0.26, 0.26, 0.06, 0.0], [GRADIENT] * 3, 3, 1),
+        ([1.0, 0.9, 0.0], [FALLS, FALLS], 2, 0),  # with a covariance there is patience,
+        ([1.0, 0.9], [(-1e-14, True)], 1, 0),  # unless values differ by round-off only
+        ([1.0, 0.2, 0.0], [LEVEL, FALLS], 2, 0),
+        ([1.0, 0.9, 0.8, 0.0], [(-1e-13, True), (-1e-13, True), FALLS], 3, 0),
+    ],
+)
+def test_a_step_by_gradients_has_to_shrink_the_decrement(decrements, moves, iterations, asked):
+    flow = Flow(decrements, moves)
+    found = flow.go()
+    assert flow.iterations == iterations
+    assert [np.isinf(decrement) for _, decrement in flow.asked] == [True] * asked
+    np.testing.assert_allclose(found.delta, iterations * flow.D)
+    assert flow.longest == 1.0
+    assert next(flow.decrements, None) is None
+    given = Flow([1.0, 0.26], [GRADIENT], curvature=np.eye(2))
+    given.begin = replace(given.begin, summary=replace(given.begin.summary, covariance=None))
+    np.testing.assert_allclose(given.go().delta, given.D)  # where a curvature was given there is nothing to ask for
+    s, y = given.D, np.array([0.3, 0.4])
+    np.testing.assert_allclose(given.curvature, newton_module._secant(np.eye(2), s, y))
+
+
+PROVEN, UNPROVEN = 0.0, np.inf
+
+
+def ended(monkeypatch, proofs, longest=0.0, decrement=0.0, shrunk_to=None, move=None):
+    """A whole run whose descents end where they began, or by a move from there, with certificates that are given."""
+    seen = {"descents": [], "asked": [], "zeros": []}
+    gaps, plain = iter(proofs), certificate(planted()[0], np.zeros(3))
+
+    class Ended(newton_module._Descent):
+        def at(self, delta):
+            seen["descents"].append((self.rows.shape[0], delta))
+            return super().at(delta)
+
+        def run(self, point, aim, limit=newton_module.ITERATIONS):
+            self.curvature = point.summary.covariance if self.curvature is None else self.curvature
+            if shrunk_to is not None:
+                self.curvature = shrunk_to * self.curvature
+            self.decrement, self.longest = decrement, longest
+            if move is not None and self.rows.shape[0] == 8000:
+                return super().at(point.delta + move)
+            return point
+
+    def certify(problem, point, penalty, subset, tol, decrement):
+        assert isinstance(penalty, BallPenalty)
+        seen["asked"].append(None if subset is None else subset.shape[0])
+        return replace(plain, gap=next(gaps))
+
+    def zeros(problem, descent, point, penalty, subset, tol, proof):
+        seen["zeros"].append(None if subset is None else subset.shape[0])
+        return point, proof
+
+    monkeypatch.setattr(newton_module, "_Descent", Ended)
+    monkeypatch.setattr(newton_module, "_certify", certify)
+    monkeypatch.setattr(newton_module, "_with_exact_zeros", zeros)
+    monkeypatch.setattr(newton_module, "FEW_NUMBERS", 2_000)
+    return seen
+
+
+@pytest.mark.parametrize(("longest", "looked"), [(0.5, False), (0.51, True)])
+@pytest.mark.parametrize(("tol", "rows"), [(1e-3, 2000), (1e-25, 2000)])
+def test_after_a_long_step_the_curvature_is_looked_at_where_it_ended(monkeypatch, longest, looked, tol, rows):
+    problem, _ = planted(n=8000, k=2, spread=0.0)
+    seen = ended(monkeypatch, [PROVEN], longest, move=np.array([200.0, 0.0]))  # where one row has all the weight
+    outcome = newton(problem, make_penalty(problem), tol=tol)
+    assert outcome.collapsed is looked
+    assert (seen["descents"][-1][0] == rows) is looked
+    assert (seen["descents"][-1][1] is outcome.delta) is looked
+    assert seen["zeros"] == [None if tol == 1e-25 else 2000]
+
+
+def test_where_every_covariance_was_asked_for_it_is_known_and_with_a_radius_nothing_collapses(monkeypatch):
+    problem, _ = planted(n=300, k=2, spread=0.0)
+    ended(monkeypatch, [PROVEN] * 2, longest=9.0, shrunk_to=1e-30)
+    assert newton(problem, make_penalty(problem), tol=1e-3).collapsed is True
+    ball = problem.with_radius(0.1)
+    assert newton(ball, make_penalty(ball), tol=1e-3).collapsed is False
+
+
+@pytest.mark.parametrize(("share", "collapsed"), [(1 - 5e-5, False), (1 + 5e-5, True)])
+def test_weights_collapse_where_curvature_is_lost_like_the_decrement(monkeypatch, share, collapsed):
+    problem, _ = planted(n=300, k=2, spread=0.0)
+    ended(monkeypatch, [PROVEN], decrement=1e-7 * share, shrunk_to=1e-3)
+    assert newton(problem, make_penalty(problem), tol=1e-3).collapsed is collapsed
+
+
+def test_the_curvature_to_begin_with_is_that_of_the_rows_it_began_with(monkeypatch):
+    problem, _ = planted(n=8000, k=2, spread=0.0)
+    seen = ended(monkeypatch, [PROVEN])
+    newton(problem, make_penalty(problem), tol=1e-3, start=np.array([0.1, 0.2]))
+    rows, delta = seen["descents"][-1]
+    assert rows == 2000
+    np.testing.assert_array_equal(delta, np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("n", "proofs", "shortened"),
+    [
+        (300, [PROVEN, PROVEN], True),
+        (300, [PROVEN, UNPROVEN], False),  # a shorter δ has to be proven, too
+        (300, [UNPROVEN], False),  # what is not proven is left as it is
+        (8000, [PROVEN, PROVEN], True),
+    ],
+)
+def test_a_proven_delta_is_replaced_by_the_shortest_that_is_proven(monkeypatch, n, proofs, shortened):
+    F = np.random.default_rng(0).normal(size=(n, 2))
+    problem = pre.RatioProblem([0.6, 0.2, 0.6], F[:, [0, 1, 0]], radius=0.05)
+    seen = ended(monkeypatch, proofs, decrement=0.5)
+    start = np.array([0.1, 0.1, 0.3])
+    outcome = newton(problem, make_penalty(problem), tol=1e-3, start=start)
+    np.testing.assert_allclose(outcome.delta, [0.2, 0.1, 0.2] if shortened else start)
+    assert outcome.free_directions == 1
+    assert outcome.certificate.proves(1e-3) is (proofs[0] == PROVEN)
+    rows = None if n == 300 else 2000
+    assert seen["asked"] == [rows] * len(proofs)
+    assert seen["zeros"] == ([rows] if proofs[0] == PROVEN else [])
+    assert outcome.passes == (2 if len(proofs) > 1 else 1)

@@ -171,8 +171,7 @@ class _Descent:
             d = self.penalty.step(point.delta, gradient, H) - point.delta
         except SolveError:
             return None
-        with np.errstate(over="ignore"):
-            return d if d @ d < 1e200 and d @ H @ d > -1e-8 else None  # beyond that there is only round-off
+        return d if d @ d < 1e200 and d @ H @ d > -1e-8 else None  # beyond that there is only round-off
 
     def _variances(self) -> Array:
         """Variances of the columns over a sample of the rows, whatever their weights."""
