@@ -1,5 +1,7 @@
 """Inside, on the boundary, outside: three answers, each with its proof."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -260,6 +262,13 @@ def test_a_target_off_the_plane_of_all_rows(norm):
     assert only.position is Position.INSIDE  # of the one point that there is
 
 
+def watched(monkeypatch, name):
+    """Arguments of the calls of a function of the module."""
+    calls, real = [], getattr(feasibility, name)
+    monkeypatch.setattr(feasibility, name, lambda *args: calls.append(args) or real(*args))
+    return calls
+
+
 def sphere(n=3000):
     F = np.random.default_rng(2).normal(size=(n, 3))
     return F / np.linalg.norm(F, axis=1)[:, None]
@@ -277,20 +286,19 @@ def test_a_vertex_among_many_has_a_plane_of_its_own():
 
 @pytest.mark.parametrize(
     ("F", "target"),
-    [(SQUARE, [0.5, 3.0]), (SQUARE, [0.25, 1.0]), (SQUARE, [0.3, 0.6]), (sphere(), sphere()[17])],
+    [
+        (SQUARE, [0.5, 3.0]),
+        (SQUARE, [0.25, 1.0]),
+        (SQUARE, [0.3, 0.6]),
+        (sphere(), sphere()[17]),
+        (sphere() * [1e6, 1e-6, 1.0], [0.0, 1e-5, 0.0]),  # outside, which coordinates of equal spread show
+    ],
 )
 def test_the_passes_that_are_counted_are_those_that_were_made(monkeypatch, F, target):
-    made = []
-
-    def support(*args):
-        made.append(1)
-        return real(*args)
-
-    real = feasibility.support
-    monkeypatch.setattr(feasibility, "support", support)
+    made, spanned = watched(monkeypatch, "support"), watched(monkeypatch, "coordinates")
     hull = minimal_radius(pre.RatioProblem(target, F))
-    spanned = hull.position is not Position.OUTSIDE  # one more pass, to see what the rows span
-    assert hull.passes == len(made) + spanned
+    assert hull.passes == len(made) + len(spanned)  # one to see what the rows span
+    assert len(spanned) == (0 if len(F) == 4 and hull.position is Position.OUTSIDE else 1)
 
 
 def test_a_coarse_distance_takes_fewer_passes():
@@ -417,13 +425,6 @@ def test_a_target_just_below_a_face_is_outside_by_the_direction_square_to_it(mon
     assert hull.passes == len(made) + 1  # one more to see what the rows span
 
 
-def watched(monkeypatch, name):
-    """Arguments of the calls of a function of the module."""
-    calls, real = [], getattr(feasibility, name)
-    monkeypatch.setattr(feasibility, name, lambda *args: calls.append(args) or real(*args))
-    return calls
-
-
 @pytest.mark.parametrize(
     ("hint", "directions", "count"),
     [
@@ -485,6 +486,33 @@ def test_a_direction_square_to_all_rows_stays_as_it_is():
     v = np.array([0.0, 0.0, 2.0])
     rows = pre.RatioProblem(np.zeros(3), np.column_stack([SQUARE, np.zeros(4)])).rows
     np.testing.assert_array_equal(feasibility._square_to_face(rows, v), [v] * 3)
+
+
+@pytest.mark.parametrize(("apart", "looked"), [(9.9, False), (10.1, True), (1e6, True)])
+def test_bounds_of_a_distance_that_are_far_apart_are_looked_at_once_more(monkeypatch, apart, looked):
+    real, calls = feasibility._distance, watched(monkeypatch, "coordinates")
+
+    def rough(*args):
+        hull = real(*args)
+        return replace(hull, lower=hull.radius * (1 - 1e-7 * apart)) if not calls else hull
+
+    monkeypatch.setattr(feasibility, "_distance", rough)
+    hull = minimal_radius(pre.RatioProblem([0.5, 3.0], SQUARE))
+    assert hull.position is Position.OUTSIDE
+    assert len(calls) == looked
+    assert hull.lower == pytest.approx(2.0 if looked else 2.0 * (1 - 1e-7 * apart), rel=1e-12)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 1e6), (1.0, 1e9), (1e9, 0.0), (1e-9, 0.0)])
+def test_a_target_on_an_edge_is_not_outside_by_the_round_off_of_large_numbers(scale, shift):
+    positions = set()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        F = scale * rng.normal(size=(3, 2)) + shift
+        hull = minimal_radius(pre.RatioProblem(rng.dirichlet([1.0, 1.0]) @ F[:2], F))
+        positions.add(hull.position)
+    # what was rounded before may be inside by as much
+    assert positions == {Position.BOUNDARY} if shift == 0.0 else Position.OUTSIDE not in positions
 
 
 # parts, with answers by hand

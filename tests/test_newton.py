@@ -825,6 +825,7 @@ def scripted(monkeypatch, decrement):
     class Scripted(newton_module._Descent):
         def run(self, point, aim, limit=newton_module.ITERATIONS):
             runs.append((self.rows.shape[0], self.exact, aim))
+            assert len(runs) < 100
             self.decrement = decrement
             self.curvature = np.eye(len(self.target)) if self.curvature is None else self.curvature
             return point
@@ -936,12 +937,12 @@ def test_coordinates_come_from_the_few_rows_where_there_are_many(monkeypatch, fe
 @pytest.mark.parametrize(("missed", "ends"), [(0.05, False), (0.1, False), (0.15, True), (0.5, True)])
 def test_a_target_off_the_plane_of_the_rows_by_more_than_the_radius_has_no_answer(missed, ends):
     F = np.column_stack([np.random.default_rng(0).normal(size=(50, 2)), np.full(50, 3.0)])
-    problem = pre.RatioProblem([0.1, 0.0, 3.0 + missed], F[:, [0, 1, 2]], radius=0.1)
+    problem = pre.RatioProblem([0.1, 0.0, 0.1, 3.0 + missed], F[:, [0, 1, 0, 2]], radius=0.1)
     outcome = newton(problem, make_penalty(problem), tol=1e-8)
     assert (outcome.iterations == 0) is ends
     if ends:
-        assert (outcome.passes, outcome.free_directions, outcome.collapsed) == (1, 0, False)
-        np.testing.assert_allclose(outcome.delta, [0.0, 0.0, missed], atol=1e-12)
+        assert (outcome.passes, outcome.free_directions, outcome.collapsed) == (1, 1, False)
+        np.testing.assert_allclose(outcome.delta, [0.0, 0.0, 0.0, missed], atol=1e-12)
         assert outcome.certificate.primal_value == pytest.approx(problem.value(outcome.delta), abs=1e-12)
         assert not outcome.certificate.proves(1e-8)
 
@@ -1004,7 +1005,7 @@ def test_a_subset_has_the_rows_and_the_curvature_that_its_share_asks_for(monkeyp
     problem, _ = planted(n=8000, k=4, spread=0.0)
     rows, penalty = kind(problem.features_q, problem.log_base), make_penalty(problem)
     few = Decided(rows.subset(2000).weighted, problem.target, penalty)
-    delta, curvature, subset = newton_module._solve_subset(rows, problem.target, penalty, few.at(np.zeros(4)), few, tol)
+    _, curvature, subset = newton_module._solve_subset(rows, problem.target, penalty, few.at(np.zeros(4)), few, tol)
     ((given, share, safe),) = asked
     assert given is rows
     assert safe == pytest.approx(room * tol, abs=0.0)
@@ -1055,6 +1056,7 @@ class Flow(newton_module._Descent):
         np.testing.assert_array_equal(gradient, point.summary.mean - self.target)
         assert H is self.curvature
         self.dampings.append(damping)
+        assert len(self.dampings) < 100
         return self.D
 
     def _decrement(self, point, d, gradient, H):
