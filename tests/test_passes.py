@@ -184,6 +184,7 @@ def test_weights_of_any_size_overflow_nowhere(height, flat):
         summary = tilt(Rows(F, a), delta, covariance=covariance)
         log_z, mean, _ = reference(F[:, :3], a, delta[:3])
         assert summary.log_z == pytest.approx(log_z + height, abs=1e-10)
+        assert (summary.covariance is not None) is covariance
         np.testing.assert_allclose(summary.mean, np.append(mean, 1.0), atol=1e-12)
 
 
@@ -320,6 +321,16 @@ def test_support_of_rows_in_any_order(monkeypatch, count):
         directions = np.array([[1.0], [0.3], [-0.2]])
         _, index = support(Rows(F, np.zeros(len(F))), directions, count)
         assert set(index) == set(np.argsort(-(F @ directions)[:, 0])[:count])
+
+
+@pytest.mark.parametrize("count", [1, 3, 20, 60])
+def test_the_highest_rows_of_two_sets_are_those_of_both_together(count):
+    for seed in range(20):
+        heights = np.random.default_rng(seed).normal(size=(2 * count, 3))
+        index = np.arange(6 * count).reshape(2 * count, 3)
+        best, kept = passes._higher((heights[:count], index[:count]), (heights[count:], index[count:]), count)
+        np.testing.assert_array_equal(np.sort(best, axis=0), np.sort(heights, axis=0)[count:])
+        np.testing.assert_array_equal(heights.ravel()[kept], best)
 
 
 def test_a_subset_may_be_all_rows_and_its_runs_may_begin_anywhere_in_their_stretch():

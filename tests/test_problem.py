@@ -241,6 +241,7 @@ REFUSED = {
     "dask: 'maybe'": lambda: blocked(ROWS, ROWS, dask="maybe"),
     "verbose: 'maybe'": lambda: blocked(ROWS, ROWS, verbose="maybe"),
     "paired: 'maybe'": lambda: pre.RatioProblem.from_samples(ROWS, ROWS, paired="maybe"),
+    "paired: 'perhaps'": lambda: pre.RatioProblem.from_samples(ROWS, in_dask(ROWS), paired="perhaps"),
     "paired: 'no'": lambda: pre.RatioProblem([0, 0], ROWS, paired="no"),
     "covariance: 'maybe'": lambda: pre.RatioProblem([0, 0], ROWS).tilt([0, 0], covariance="maybe"),
     "problem: must be a RatioProblem, not ndarray": lambda: as_problem(ROWS),
@@ -286,6 +287,16 @@ def test_refusals_begin_with_the_argument_and_what_is_wrong_with_it(message):
     with pytest.raises(pre.DataError) as error:
         REFUSED[message]()
     assert str(error.value).startswith(message)
+
+
+def test_columns_that_are_too_few_are_not_taken_for_labels():
+    with pytest.raises(pre.DataError, match=r"^x_q: has 1 columns, x_p has 2$"):
+        pre.RatioProblem.from_samples(ROWS, ROWS[:, :1])
+
+
+@pytest.mark.parametrize("flag", [1, np.True_, True])
+def test_a_flag_is_true_or_false_however_it_was_given(flag):
+    assert pre.RatioProblem(ROWS.mean(axis=0), ROWS, features_p=ROWS, paired=flag).paired is True
 
 
 def test_frames_whose_columns_differ_are_refused_with_the_names_that_do():

@@ -9,6 +9,7 @@ import pytest
 from zoo import planted
 
 import pre_convex as pre
+import pre_convex.solution as solution_module
 from pre_convex.lift import Lift
 from pre_convex.norms import get_norm
 from pre_convex.passes import Rows, tilt
@@ -114,6 +115,9 @@ def test_weights_that_are_optimal_prove_what_a_poor_delta_cannot(norm, radius):
     true = excess(problem, poor, best)
     assert together.gap - together.noise == pytest.approx(true, rel=1e-7)
     assert alone.gap > together.gap
+    ball, lift = BallPenalty(problem.ball, radius), Lift(problem.rows, mu / mu.sum())
+    bound = ball.bound(problem.moment(mu / mu.sum()), poor, lift, problem.log_base)
+    assert together.gap == together.primal_value - bound + together.noise
     with_zeros = pre.RatioProblem(problem.target, np.vstack([problem.features_q, 9 * np.ones((1, 3))]), np.append(
         problem.log_base, -np.inf), radius, norm)  # fmt: skip
     assert certificate(with_zeros, poor, np.append(mu, 0.0)).gap == pytest.approx(together.gap, rel=1e-6)
@@ -135,6 +139,11 @@ def test_where_one_row_has_all_weight_round_off_of_the_moment_is_none():
     problem = pre.RatioProblem([0.1 + 1e3], [[0.1 + 1e3], [7.0]], [0.0, -1e3])
     found = certificate(problem, [0.0], [1.0, 0.0])
     assert found.e_qn == 0.0
+    wide, best = planted(features=10.0 + 0.1 * np.random.default_rng(0).normal(size=(50, 2)), strength=0.1)
+    mu = np.exp(wide.log_mu(best))
+    away = wide.moment(mu / mu.sum()) + wide.gradient(best)
+    assert 1e-15 < np.linalg.norm(away) < 1e-13  # the last digits of ten
+    assert certificate(wide, best, mu).e_qn == 0.0
     off = certificate(problem, [0.0], [1.0 - 1e-12, 1e-12])
     assert off.e_qn == pytest.approx(1e-12 * (1e3 - 6.9), rel=1e-2)
 
@@ -147,6 +156,9 @@ def test_what_has_been_computed_already_is_not_computed_again():
     everything = certificate(problem, best + 0.01)
     assert some.gap > everything.gap > excess(problem, best + 0.01, best)
     assert some.primal_value == everything.primal_value
+    F, mu = problem.features_q[:30], np.exp(problem.log_mu(best + 0.01))[:30]  # whose sum is not one
+    mean = mu @ F / mu.sum()
+    assert some.spread == pytest.approx(np.sqrt((mu @ (F - mean) ** 2).sum() / mu.sum()))
     with pytest.raises(pre.DataError, match=r"^delta: has 3 entries where 2 are needed"):
         certificate(problem, np.zeros(3))
     with pytest.raises(pre.DataError, match=r"^mu: has 3 entries where 60 are needed"):
@@ -162,7 +174,7 @@ class Shift:
         return 1.0
 
     def violation(self, delta):
-        return 0.25
+        return float(np.abs(delta).sum())
 
     def gap(self, delta, r, lift):
         return np.inf
@@ -173,7 +185,7 @@ def test_a_penalty_of_ones_own_takes_the_place_of_the_ball():
     found = certificate(problem, best, np.exp(problem.log_mu(best)), penalty=Shift())
     plain = problem.with_radius(0.0).value(best)
     assert found.primal_value == pytest.approx(plain + 1.0)
-    assert (found.gap, found.dual_value, found.violation) == (np.inf, -np.inf, 0.25)
+    assert (found.gap, found.dual_value, found.violation) == (np.inf, -np.inf, np.abs(best).sum())
     assert found.slackness == pytest.approx(1.0 - problem.moment(np.exp(problem.log_mu(best))) @ best)
 
 
@@ -185,6 +197,29 @@ def test_rows_that_are_read_in_blocks_are_certified_by_passes():
     true = excess(problem, best + 1e-3, best)
     assert true <= found.gap <= 2.0 * true
     assert found.e_qn == pytest.approx(certificate(problem, best + 1e-3, mu).e_qn)
+
+
+class Priced:
+    """A lift whose cost, and the round-off it leaves, are given; it counts how often it was asked."""
+
+    scatter, asked = np.eye(2), 0
+
+    def __init__(self, cost, left):
+        self.answer = cost, np.array(left)
+
+    def cost(self, u):
+        self.asked += 1
+        return self.answer
+
+
+def test_a_gap_is_charged_with_what_a_lift_leaves():
+    delta, r = np.array([3.0, -4.0]), np.array([0.1, 0.2])
+    assert BallPenalty(get_norm(2), 0.0).gap(delta, r, Priced(0.25, [1e-3, 2e-3])) == pytest.approx(0.261)
+    # the best that can be had ends the search among four residuals
+    for cost, asked in ((solution_module.ENOUGH, 1), (1.01 * solution_module.ENOUGH, 4)):
+        lift = Priced(cost, [0.0, 0.0])
+        BallPenalty(get_norm(2), 0.5).gap(np.zeros(2), r, lift)
+        assert lift.asked == asked
 
 
 PROOF = Certificate(3.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0)
