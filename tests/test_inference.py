@@ -453,6 +453,7 @@ def test_refusals():
         ),
         ("problem: has no p side", lambda: Inference(bare, answer)),
         ("delta: has 1 entries where 2 are needed, one for each row", lambda: Inference(problem, [1.0])),
+        ("delta: entry 1 is nan; it must be finite", lambda: Inference(problem, [1.0, np.nan])),
         ("delta: has 3 entries where 2 are needed, one for each row", lambda: fit.contains([1.0, 0.0, 0.0])),
         ("level: 95 is not between 0 and 1", lambda: fit.conf_int(95)),
         ("level: 'most' is not a number; pass a finite number", lambda: fit.conf_int("most")),
