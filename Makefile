@@ -56,7 +56,7 @@ costs: setup
 	$(BIN)/python benchmarks/costs.py $(ARGS)
 
 coverage: setup
-	$(BIN)/python benchmarks/coverage.py $(ARGS)
+	$(BIN)/python benchmarks/interval_coverage.py $(ARGS)
 	$(BIN)/python benchmarks/explanation_coverage.py $(ARGS)
 
 experiments: setup

@@ -303,12 +303,6 @@ def test_the_scale_benchmark_has_a_command_that_runs():
         assert line.startswith("the machine is busy") or line.split(",")[0].strip() in works
 
 
-def test_the_coverage_simulation_has_a_command_that_runs():
-    command = [sys.executable, ROOT / "benchmarks" / "coverage.py", "--runs", "2"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "set-up of the paper" in result.stdout
-
-
 def test_a_source_distribution_holds_what_readme_and_make_need():
     built = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
     text = (ROOT / "README.md").read_text(encoding="utf-8")

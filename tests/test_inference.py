@@ -506,9 +506,10 @@ def test_the_stored_coverage_is_what_it_should_be():
 
 
 def test_the_stored_coverage_has_a_command_that_runs():
-    command = [sys.executable, "-W", "error", ROOT / "benchmarks" / "coverage.py", "--runs", "2"]
+    command = [sys.executable, "-W", "error", ROOT / "benchmarks" / "interval_coverage.py", "--runs", "2"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert len(result.stdout.splitlines()) == len(stored())
+    assert "set-up of the paper" in result.stdout
 
 
 @pytest.mark.parametrize("shift", [0.0, 300.0])

@@ -1,4 +1,4 @@
-"""Coverage of regions, intervals and p-values over repeated samples: ``python benchmarks/coverage.py``.
+"""Coverage of regions, intervals and p-values over repeated samples: ``python benchmarks/interval_coverage.py``.
 
 Every scenario has an answer known exactly: Gaussian posteriors have closed forms, and the population of the
 misspecified one is integrated by quadrature. ``--store`` writes ``results/coverage.csv`` and the tables of
