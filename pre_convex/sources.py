@@ -309,7 +309,7 @@ def _open_path(path: Path, name: str) -> Source:
         except ImportError:
             raise MissingExtraError("zarr", "files") from None
         try:
-            found = zarr.open_array(str(path), mode="r")
+            found = zarr.open_array(path, mode="r")  # a text would be read as an address
         except Exception as error:  # zarr has types of its own for what it finds instead
             raise DataError(f"{name}: {path} is not a Zarr array ({first_line(error)})") from error
         if too_tight(found.nbytes, sum(file.stat().st_size for file in path.rglob("*"))):

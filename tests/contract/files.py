@@ -205,7 +205,7 @@ def wav(path: Path) -> None:
 def zarr_array(path: Path, x: Any = X) -> Path:
     import zarr
 
-    zarr.open_array(str(path), mode="w", shape=x.shape, chunks=(10, 2), dtype=x.dtype)[:] = x
+    zarr.open_array(path, mode="w", shape=x.shape, chunks=(10, 2), dtype=x.dtype)[:] = x
     return path
 
 
