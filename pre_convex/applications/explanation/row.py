@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ...arrays import as_matrix, as_vector, column_names
 from ...checks import LARGEST
@@ -74,7 +75,9 @@ def read_row(x: Any, data: Any = None) -> Row:
             shape = ()
         if len(shape) > 1 and shape[0] != 1:
             raise DataError(f"x: has shape {shape}; pass one row of numbers, or use SuperPixels for an image")
-        values = as_vector(given[0] if len(shape) > 1 else given, "x", limit=LARGEST)
+        # a sparse row is refused as it is: not every SciPy can take it out of its matrix
+        first = given[0] if len(shape) > 1 and not issparse(given) else given
+        values = as_vector(first, "x", limit=LARGEST)
     labels = labels_of(x) or labels_of(data) or tuple(f"x{i}" for i in range(values.size))
     names = tuple(map(str, labels))
     if len(names) != values.size:
