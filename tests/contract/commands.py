@@ -78,7 +78,7 @@ def _invalid(option: str) -> str:
 
 ROWS: list[CommandRow] = [
     _row("pre-convex", "command", "unknown", ("fti",), "No such command 'fti'.…"),
-    _row("pre-convex", "command", "an unknown option", ("--verson",), "No such option: --verson…"),
+    _row("pre-convex", "command", "an unknown option", ("--verson",), "No such option…--verson…"),
     _row("pre-convex", "--version", "with a value", ("--version=3",), "Option '--version' does not take a value.…"),
     _row("fit", "P", "missing", ("fit",), "Missing argument 'P'."),
     _row("fit", "Q", "missing", ("fit", "P.csv"), "Missing argument 'Q'."),
@@ -98,7 +98,7 @@ ROWS: list[CommandRow] = [
         ("fit", "P.csv", "other.csv"),
         "Q: its columns differ from those of P in …; give both the same ones",
     ),
-    _row("fit", "option", "unknown", (*FIT, "--featurs", "linear"), "No such option: --featurs…--features…"),
+    _row("fit", "option", "unknown", (*FIT, "--featurs", "linear"), "No such option…--featurs…--features…"),
     _row(
         "fit",
         "--loglik-q",
