@@ -261,16 +261,26 @@ def test_the_comparison_in_the_readme_has_the_correlations_of_two_bumps():
     assert re.findall(r"0\.\d+", cells[3]) == [f"{min(others):.2f}", f"{max(others):.2f}"]
 
 
+def named_by_order(svg):
+    """An SVG with names by their order, for those of letters and of clipped areas differ by matplotlib's version."""
+    order = {name: f"n{i}" for i, name in enumerate(dict.fromkeys(re.findall(r'(?<= id=")[^"]+', svg)))}
+    return re.sub(r'(?<= id=")[^"]+|(?<=#)[^"()]+(?=[")])', lambda found: order.get(found[0], found[0]), svg)
+
+
 def test_the_picture_is_what_its_script_draws(monkeypatch):
-    pytest.importorskip("matplotlib", reason="needs the extra 'plot'")
+    matplotlib = pytest.importorskip("matplotlib", reason="needs the extra 'plot'")
     monkeypatch.syspath_prepend(ROOT / "docs")
     import picture
 
-    digits = re.compile(r"-?\d+\.\d+")
-    stored, drawn = (ROOT / "docs" / "picture.svg").read_text(encoding="utf-8"), picture.draw()
-    assert digits.sub("0", drawn) == digits.sub("0", stored), "make picture"
-    pairs = zip(digits.findall(drawn), digits.findall(stored), strict=True)
-    assert max(abs(float(a) - float(b)) for a, b in pairs) < 0.02  # of 734 points
+    number = re.compile(r"(?<![\w#.])-?\d+(?:\.\d+)?")
+    stored = named_by_order((ROOT / "docs" / "picture.svg").read_text(encoding="utf-8"))
+    drawn = named_by_order(picture.draw())
+    assert number.sub("0", drawn) == number.sub("0", stored), "make picture"
+    # other versions measure letters in another way, and leave more or less room for them
+    drawn_with = f"matplotlib=={matplotlib.__version__.rpartition('.')[0]}."
+    room = 0.02 if drawn_with in (ROOT / "constraints.txt").read_text(encoding="utf-8") else 5.0
+    pairs = zip(number.findall(drawn), number.findall(stored), strict=True)
+    assert max(abs(float(a) - float(b)) for a, b in pairs) < room  # of 734 points
 
 
 def test_the_proof_of_the_picture_holds(monkeypatch):
