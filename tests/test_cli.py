@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,22 @@ def run(*arguments, cwd=None, env=None):
         cwd=cwd,
         env={**os.environ, "COLUMNS": "80", **(env or {})},
     )
+
+
+@pytest.fixture
+def run_here(monkeypatch, capsys):
+    """The same in this process, for what does not depend on where it runs: exit code, output, errors."""
+    from pre_convex.cli import run as entry
+
+    def called(*arguments, cwd):
+        monkeypatch.chdir(cwd)
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys, "argv", ["pre-convex", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            entry()
+        return SimpleNamespace(returncode=ended.value.code or 0, **capsys.readouterr()._asdict())
+
+    return called
 
 
 def test_demo_proves_every_engine_and_writes_a_figure(tmp_path):
@@ -90,13 +107,13 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_fit_reads_three_formats_and_writes_results(files):
+def test_fit_reads_three_formats_and_writes_results(files, run_here):
     printed = []
     for kind in ("csv", "npz", "parquet"):
         options = ("--loglik-p", "ll", "--loglik-q", "ll", "--features", "polynomial", "--out", f"out-{kind}")
-        result = run("fit", f"P.{kind}", f"Q.{kind}", *options, cwd=files)
-        assert result.returncode == 0, result.stderr
-        printed.append(result.stdout.split("written")[0])
+        result = run_here("fit", f"P.{kind}", f"Q.{kind}", *options, cwd=files)
+        assert result.returncode == 0, result.err
+        printed.append(result.out.split("written")[0])
         results = json.loads((files / f"out-{kind}" / "results.json").read_text())
         assert results["features"] == ["age", "dose", "age^2", "dose^2"]
         assert results["status"] == "OPTIMAL"
@@ -114,12 +131,13 @@ def test_fit_reads_three_formats_and_writes_results(files):
     assert "divergence" in printed[0]
 
 
-def test_fit_chooses_radius_and_solver(files):
-    result = run("fit", "P.csv", "Q.csv", "--loglik-p", "ll", "--loglik-q", "ll", "--radius", "auto", cwd=files)
+def test_fit_chooses_radius_and_solver(files, run_here):
+    likelihoods = ("--loglik-p", "ll", "--loglik-q", "ll")
+    result = run("fit", "P.csv", "Q.csv", *likelihoods, "--radius", "auto", cwd=files)
     assert "not shown" in result.stdout
     options = ("--solver", "CLARABEL", "--formulation", "dual")
-    result = run("fit", "P.npz", "Q.npz", "--loglik-p", "ll", "--loglik-q", "ll", *options, cwd=files)
-    assert "CLARABEL, dual" in result.stdout
+    result = run_here("fit", "P.npz", "Q.npz", *likelihoods, *options, cwd=files)
+    assert "CLARABEL, dual" in result.out
 
 
 BAD = {
@@ -151,7 +169,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_file_or_option_is_one_line_and_exit_code_two(files, case, monkeypatch, capsys):
+def test_a_bad_file_or_option_is_one_line_and_exit_code_two(files, case, run_here):
     (files / "text.csv").write_text("age,dose,ll\n1,2,0\n1,many,0\n")
     (files / "hole.csv").write_text("age,dose,ll\n,2,0\n")
     (files / "short.csv").write_text("age,dose,ll\n1\n")
@@ -167,13 +185,7 @@ def test_a_bad_file_or_option_is_one_line_and_exit_code_two(files, case, monkeyp
     (files / "binary.csv").write_bytes(b"\xff\xfe\x00\x01")
     np.savez(files / "object.npz", x=np.array([object()], dtype=object))
     arguments, message = BAD[case]
-    from pre_convex.cli import run as run_here
-
-    monkeypatch.chdir(files)
-    monkeypatch.setattr(sys, "argv", ["pre-convex", "fit", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        run_here()
-    assert ended.value.code == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert len(error.splitlines()) == 1
+    result = run_here("fit", *arguments, cwd=files)
+    assert result.returncode == 2
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
