@@ -29,6 +29,7 @@ BLIND = 1e-3
 NEXT_TO_NONE = 1e-20
 
 
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")  # on a way that leads nowhere
 def cooled(problem: RatioProblem, penalty: StepPenalty) -> Array | None:
     """A δ close to the solution of [P], or None where the way to it is not found."""
     alive = np.flatnonzero(problem.log_base > -np.inf)
