@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pre_convex as pre
-from pre_convex.solvers.cooling import cooled, frozen_out
+from pre_convex.solvers.cooling import _solved, cooled, frozen_out
 from pre_convex.solvers.newton import newton
 from pre_convex.solvers.steps import make_penalty
 
@@ -60,3 +60,10 @@ def test_the_largest_base_weights_alone_give_a_start():
         assert found.iterations < 20
     assert frozen_out(near_corner(0, -0.1, 700)) is None  # outside the hull
     assert frozen_out(pre.RatioProblem([0.3, 0.4], np.column_stack([np.arange(9.0)] * 2), np.arange(9.0))) is None
+
+
+def test_a_start_beyond_all_numbers_is_none():
+    G = np.array([[1.0, -1.0], [-1.0, 1.0], [2.0, 1.0]])
+    problem = pre.RatioProblem([0.1, 0.2], G)
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert _solved(G, np.zeros(3), make_penalty(problem), np.full(2, 1e308), 0.1, 30) == (None, 1)

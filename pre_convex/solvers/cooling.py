@@ -23,6 +23,8 @@ __all__ = ["cooled", "frozen_out"]
 PASSES, NUMBERS, STAGE = 3_000, 1e9, 30
 #: change of any logarithm of a weight by the step with which a stage is done, and the last one
 AIM, LAST = 0.1, 1e-8
+#: share of the way below which a stage is no progress
+SHORTEST = 1e-12
 #: share of the gradient that a step may leave
 BLIND = 1e-3
 #: weight of a row that a corner of [D] has at none
@@ -46,7 +48,7 @@ def cooled(problem: RatioProblem, penalty: StepPenalty) -> Array | None:
     if z is None:
         return None
     t, step, pace = 0.0, min(1.0, 1.0 / max(float(np.ptp(a)), 1e-300)), np.zeros_like(z)
-    while t < 1.0 and passes < most:
+    while t < 1.0 and passes < most and step > SHORTEST:
         step = min(step, 1.0 - t)
         ahead, used = _solved(G, (t + step) * a, penalty, z + step * pace, AIM, STAGE)
         passes += used
@@ -87,6 +89,8 @@ def frozen_out(problem: RatioProblem) -> Array | None:
 def _solved(G: Array, base: Array, penalty: StepPenalty, z: Array, aim: float, limit: int) -> tuple[Array | None, int]:
     """The minimiser of log Σ exp(base + Gz) + g(z) from a start that is close to it, and passes; None if it is not."""
     w, mean = _weights(G, base, z)
+    if not np.all(np.isfinite(mean)):  # the start was beyond all numbers
+        return None, 1
     for used in range(1, limit):
         root = (G - mean) * np.sqrt(w)[:, None]
         d = _step(root, mean, penalty, z)
