@@ -1,6 +1,8 @@
 import json
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from browser import open_browser
@@ -34,3 +36,21 @@ def browser():
     """Headless Chromium; not for longer than a module, for while it is open nothing else here can run an event loop."""
     with open_browser() as found:
         yield found
+
+
+@pytest.fixture
+def run_here(monkeypatch, capsys):
+    """The command line in this process, which spares its imports: returncode, stdout and stderr of a call."""
+    from pre_convex.cli import run
+
+    def called(*arguments, cwd=".", columns=80):
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            patch.setenv("COLUMNS", str(columns))
+            patch.setattr(sys, "argv", ["pre-convex", *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                run()
+        printed = capsys.readouterr()
+        return SimpleNamespace(returncode=ended.value.code or 0, stdout=printed.out, stderr=printed.err)
+
+    return called

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,22 +20,6 @@ def run(*arguments, cwd=None, env=None):
         cwd=cwd,
         env={**os.environ, "COLUMNS": "80", **(env or {})},
     )
-
-
-@pytest.fixture
-def run_here(monkeypatch, capsys):
-    """The same in this process, for what does not depend on where it runs: exit code, output, errors."""
-    from pre_convex.cli import run as entry
-
-    def called(*arguments, cwd):
-        monkeypatch.chdir(cwd)
-        monkeypatch.setenv("COLUMNS", "80")
-        monkeypatch.setattr(sys, "argv", ["pre-convex", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            entry()
-        return SimpleNamespace(returncode=ended.value.code or 0, **capsys.readouterr()._asdict())
-
-    return called
 
 
 def test_demo_proves_every_engine_and_writes_a_figure(tmp_path):
@@ -55,8 +38,8 @@ def test_demo_proves_every_engine_and_writes_a_figure(tmp_path):
     assert picture.startswith(b"\x89PNG")
 
 
-def test_solvers_lists_what_is_installed():
-    result = run("solvers")
+def test_solvers_lists_what_is_installed(run_here):
+    result = run_here("solvers")
     assert result.returncode == 0
     for solver in pre.installed_solvers():
         assert solver in result.stdout
@@ -67,9 +50,9 @@ def test_help_and_version():
     assert run("--version").stdout.strip() == f"pre_convex {pre.__version__}"
 
 
-def test_an_output_folder_that_cannot_be_made_is_one_line_and_exit_code_two(tmp_path):
+def test_an_output_folder_that_cannot_be_made_is_one_line_and_exit_code_two(tmp_path, run_here):
     (tmp_path / "file").write_text("in the way")
-    result = run("demo", "--rows", "50", "--out", str(tmp_path / "file" / "folder"))
+    result = run_here("demo", "--rows", "50", "--out", str(tmp_path / "file" / "folder"))
     assert result.returncode == 2
     assert result.stderr.startswith("pre-convex: --out: cannot write")
     assert len(result.stderr.splitlines()) == 1
@@ -112,8 +95,8 @@ def test_fit_reads_three_formats_and_writes_results(files, run_here):
     for kind in ("csv", "npz", "parquet"):
         options = ("--loglik-p", "ll", "--loglik-q", "ll", "--features", "polynomial", "--out", f"out-{kind}")
         result = run_here("fit", f"P.{kind}", f"Q.{kind}", *options, cwd=files)
-        assert result.returncode == 0, result.err
-        printed.append(result.out.split("written")[0])
+        assert result.returncode == 0, result.stderr
+        printed.append(result.stdout.split("written")[0])
         results = json.loads((files / f"out-{kind}" / "results.json").read_text())
         assert results["features"] == ["age", "dose", "age^2", "dose^2"]
         assert results["status"] == "OPTIMAL"
@@ -133,11 +116,11 @@ def test_fit_reads_three_formats_and_writes_results(files, run_here):
 
 def test_fit_chooses_radius_and_solver(files, run_here):
     likelihoods = ("--loglik-p", "ll", "--loglik-q", "ll")
-    result = run("fit", "P.csv", "Q.csv", *likelihoods, "--radius", "auto", cwd=files)
+    result = run_here("fit", "P.csv", "Q.csv", *likelihoods, "--radius", "auto", cwd=files)
     assert "not shown" in result.stdout
     options = ("--solver", "CLARABEL", "--formulation", "dual")
     result = run_here("fit", "P.npz", "Q.npz", *likelihoods, *options, cwd=files)
-    assert "CLARABEL, dual" in result.out
+    assert "CLARABEL, dual" in result.stdout
 
 
 BAD = {
@@ -187,5 +170,5 @@ def test_a_bad_file_or_option_is_one_line_and_exit_code_two(files, case, run_her
     arguments, message = BAD[case]
     result = run_here("fit", *arguments, cwd=files)
     assert result.returncode == 2
-    assert message in result.err
-    assert len(result.err.splitlines()) == 1
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1

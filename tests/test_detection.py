@@ -1,9 +1,6 @@
 """Detection: scores against the estimator and brute force, calibration by simulation, warnings, files and command."""
 
 import csv
-import os
-import subprocess
-import sys
 import tracemalloc
 from dataclasses import replace
 
@@ -832,15 +829,14 @@ def command(name, *arguments):
     return ["detect", name, "--prior-p", "p.npz", "--prior-q", "q.npz", *arguments]
 
 
-def detect(files, *arguments):
-    """The command in a process of its own."""
-    whole = [sys.executable, "-m", "pre_convex", *command(*arguments)]
-    return subprocess.run(whole, capture_output=True, text=True, cwd=files, env={**os.environ, "COLUMNS": "80"})
+@pytest.fixture
+def detect(files, run_here):
+    return lambda *arguments: run_here(*command(*arguments), cwd=files)
 
 
-def test_the_command_writes_scores_and_a_figure(files):
+def test_the_command_writes_scores_and_a_figure(files, detect):
     options = ["--columns", "value", "--window", "12", "--lags", "2", "--noise", "1.5", "--step", "10"]
-    result = detect(files, "series.csv", *options, "--replicates", "39", "--out", "found")
+    result = detect("series.csv", *options, "--replicates", "39", "--out", "found")
     assert result.returncode == 0, result.stderr
     with (files / "found" / "scores.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -875,16 +871,16 @@ def test_the_command_calibrates_for_what_it_compares(files, monkeypatch, kind):
     assert f"above it: {wanted.alarms.sum()}; {0.05 * len(wanted):.3g} expected of background alone" in result.stdout
 
 
-def test_the_command_reads_sound_and_says_seconds(files):
+def test_the_command_reads_sound_and_says_seconds(files, detect):
     options = ["--method", "ar", "--order", "2", "--replicates", "0", "--lags", "2"]
-    result = detect(files, "series.wav", "--noise", "0.15", *options)
+    result = detect("series.wav", "--noise", "0.15", *options)
     assert result.returncode == 0, result.stderr
     assert "seconds" in result.stdout
     assert "p-value" not in result.stdout
 
 
-def test_a_mistake_on_the_command_line_is_one_line(files):
-    result = detect(files, "series.csv", "--noise", "1", "--columns", "value", "--window", "50")
+def test_a_mistake_on_the_command_line_is_one_line(detect):
+    result = detect("series.csv", "--noise", "1", "--columns", "value", "--window", "50")
     assert result.returncode == 2
     assert result.stderr == "pre-convex: --window: is 50, the prior sequences have 12 time points\n"
 

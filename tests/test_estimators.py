@@ -225,10 +225,10 @@ def sparse_fit(seed):
 
 def test_cross_validation_with_the_one_standard_error_rule_finds_the_features_that_matter():
     good = 0
-    for seed in range(20):
+    for seed in range(10):
         found = set(np.flatnonzero(sparse_fit(seed).delta_))
         good += {3, 17, 40} <= found and len(found) <= 5
-    assert good >= 18
+    assert good >= 9
 
 
 def test_cross_validation_keeps_its_path():

@@ -145,8 +145,8 @@ def test_an_unknown_lesson_is_named(name):
         find_lesson(name)
 
 
-def test_teach_lists_the_lessons(tmp_path):
-    ran = teach(tmp_path)
+def test_teach_lists_the_lessons(tmp_path, run_here):
+    ran = run_here("teach", cwd=tmp_path, columns=100)
     assert ran.returncode == 0
     for lesson in LESSONS:
         assert lesson.title in ran.stdout
@@ -176,15 +176,15 @@ def test_teach_writes_a_script_and_a_notebook_that_run(tmp_path, monkeypatch):
     assert any("image/png" in output.get("data", {}) for output in outputs)
 
 
-def test_teach_keeps_a_students_work(tmp_path):
-    assert teach(tmp_path, "1", "--no-solutions").returncode == 0
+def test_teach_keeps_a_students_work(tmp_path, run_here):
+    assert run_here("teach", "1", "--no-solutions", cwd=tmp_path).returncode == 0
     script = tmp_path / "lessons" / "01_two_samples.py"
     script.write_text("mine")
-    refused = teach(tmp_path, "1")
+    refused = run_here("teach", "1", cwd=tmp_path)
     assert refused.returncode == 2
     assert "--replace" in refused.stderr
     assert script.read_text() == "mine"
-    assert teach(tmp_path, "1", "--replace").returncode == 0
+    assert run_here("teach", "1", "--replace", cwd=tmp_path).returncode == 0
     assert script.read_text(encoding="utf-8") == find_lesson("1").source
 
 
@@ -218,12 +218,12 @@ def test_teach_takes_the_jupyter_beside_python(tmp_path):
     os.close(screen)
 
 
-def test_teach_names_what_is_wrong(tmp_path):
-    ran = teach(tmp_path, "99")
+def test_teach_names_what_is_wrong(tmp_path, run_here):
+    ran = run_here("teach", "99", cwd=tmp_path)
     assert ran.returncode == 2
     assert "no lesson '99'" in ran.stderr
     (tmp_path / "taken").write_text("")
-    ran = teach(tmp_path, "1", "--out", "taken")
+    ran = run_here("teach", "1", "--out", "taken", cwd=tmp_path)
     assert ran.returncode == 2
     assert "--out" in ran.stderr
     assert "give a place that can be written to" in ran.stderr

@@ -1,9 +1,6 @@
 """What all experiments share: settings, files that can be read again, and the command."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -26,10 +23,9 @@ def written(performed, tmp_path_factory):
     return list(write_outcome(performed[1], tmp_path_factory.mktemp("deep") / "er"))
 
 
-def command(*arguments, **options):
-    environment = {**os.environ, "COLUMNS": "80"}
-    whole = [sys.executable, "-m", "pre_convex", "experiment", *map(str, arguments)]
-    return subprocess.run(whole, capture_output=True, text=True, env=environment, **options)
+@pytest.fixture
+def command(run_here):
+    return lambda *arguments, **options: run_here("experiment", *arguments, **options)
 
 
 def test_what_is_written_is_read_again(performed, written):
@@ -121,7 +117,7 @@ def test_a_file_that_holds_no_outcome_is_named(tmp_path, content):
         read_outcome(path)
 
 
-def test_unknown_names_are_refused_with_those_that_are_known(tmp_path):
+def test_unknown_names_are_refused_with_those_that_are_known(tmp_path, command):
     with pytest.raises(DataError, match="experiment: 'none' is not known; use one of normality"):
         load_experiment("none")
     result = command("none", "--out", tmp_path / "out")
@@ -131,7 +127,7 @@ def test_unknown_names_are_refused_with_those_that_are_known(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(tmp_path):
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, command):
     (tmp_path / "file").write_text("in the way")
     result = command(NAME, "--out", tmp_path / "file" / "folder")
     assert result.returncode == 2
@@ -140,7 +136,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(tmp_pat
     assert "Verdict" not in result.stdout
 
 
-def test_list_names_every_experiment_and_what_it_decides():
+def test_list_names_every_experiment_and_what_it_decides(command):
     result = command("list")
     assert result.returncode == 0, result.stderr
     text = " ".join(result.stdout.split())
@@ -149,7 +145,7 @@ def test_list_names_every_experiment_and_what_it_decides():
         assert load_experiment(name).TITLE.split()[0] in text
 
 
-def test_the_command_shows_findings_and_writes_both_files(tmp_path):
+def test_the_command_shows_findings_and_writes_both_files(tmp_path, command):
     result = command(NAME, "--quick", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     outcome, _ = read_outcome(tmp_path / "experiment-output" / f"{NAME}.json")

@@ -1,19 +1,19 @@
 """``pre-convex explore`` and the page that it writes."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+import pytest
 
 from pre_convex.teaching import explorer
 
 
-def run(*arguments, folder=None):
-    command = [sys.executable, "-m", "pre_convex", "explore", "--no-open", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+@pytest.fixture
+def run(run_here):
+    return lambda *arguments, folder=".": run_here("explore", "--no-open", *arguments, cwd=folder)
 
 
-def test_it_writes_the_page_and_says_where(tmp_path):
+def test_it_writes_the_page_and_says_where(tmp_path, run):
     out = tmp_path / "new" / "page.html"
     result = run("--out", str(out))
     assert result.returncode == 0, result.stderr
@@ -21,7 +21,7 @@ def test_it_writes_the_page_and_says_where(tmp_path):
     assert out.read_text(encoding="utf-8") == explorer.page()
 
 
-def test_without_a_file_it_goes_where_the_user_is(tmp_path):
+def test_without_a_file_it_goes_where_the_user_is(tmp_path, run):
     """Browsers in a sandbox, such as Ubuntu's, may not read a hidden folder of settings, nor a temporary one."""
     for _ in range(2):
         result = run(folder=tmp_path)
@@ -31,7 +31,7 @@ def test_without_a_file_it_goes_where_the_user_is(tmp_path):
     assert path.read_text(encoding="utf-8") == explorer.page()
 
 
-def test_a_place_that_cannot_be_written_to_is_one_line_and_exit_code_two(tmp_path):
+def test_a_place_that_cannot_be_written_to_is_one_line_and_exit_code_two(tmp_path, run):
     (tmp_path / "file").write_text("in the way")
     result = run("--out", str(tmp_path / "file" / "page.html"))
     assert result.returncode == 2
