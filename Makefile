@@ -11,8 +11,9 @@ STAMP := .venv/.stamp
 demo: setup
 	$(BIN)/pre-convex demo
 
+# bytecode is kept, also where the environment says otherwise: tests start many processes
 test: setup
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 docs: setup docs/lessons/.stamp
 	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs docs/_build/html $(ARGS)
@@ -86,7 +87,7 @@ test-oldest test-newest test-pinned: test-%:
 	$(PYTHON) benchmarks/environments.py pins $* > .venv-$*/pins.txt
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	.venv-$*/bin/python -m pip install --quiet --constraint .venv-$*/pins.txt --editable '.[all,ecos]' --group tests --group docs
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-$*/bin/python benchmarks/environments.py test $* $(ARGS)
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-$*/bin/python benchmarks/environments.py test $* $(ARGS)
 
 campaign: setup
 	$(BIN)/python benchmarks/campaign.py $(ARGS)

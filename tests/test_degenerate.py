@@ -10,7 +10,7 @@ CASES = [(0.0, 2), (0.05, 2), (0.05, np.inf), (0.05, 1)]
 SOLVERS = ["newton", "CLARABEL"]
 
 
-@pytest.mark.parametrize("animal", [a for a in of_kind(OPTIMAL) if a.small and a.problem.radius == 0.0], ids=str)
+@pytest.mark.parametrize("animal", [a for a in of_kind(OPTIMAL) if a.small and a.radius == 0.0], ids=str)
 def test_a_column_that_says_nothing_new_changes_no_animal(animal):
     """A constant column and one that is twice another leave value and weights as they were."""
     plain = animal.problem

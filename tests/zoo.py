@@ -7,6 +7,7 @@ with these targets as float64 has them. An animal is made when it is first looke
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,10 +74,14 @@ class Animal:
     name: str
     kind: pre.Status
     make: Callable[[], Answer]
+    #: of the problem, to choose animals by without making them
+    radius: float = 0.0
 
     @cached_property
     def answer(self) -> Answer:
-        return self.make()
+        made = self.make()
+        assert made.problem.radius == self.radius
+        return made
 
     @cached_property
     def exact(self) -> Exact:
@@ -119,7 +124,8 @@ ZOO: dict[str, Animal] = {}
 def animal(name, kind, make, *args, **kwargs):
     """Put one into the zoo."""
     assert name not in ZOO
-    ZOO[name] = Animal(name, kind, lambda: make(*args, **kwargs))
+    radius = inspect.signature(make).bind(*args, **kwargs).arguments.get("radius", 0.0)
+    ZOO[name] = Animal(name, kind, lambda: make(*args, **kwargs), radius)
 
 
 def of_kind(*kinds):
@@ -204,7 +210,7 @@ def _shapes():
     round_rows = np.array([[4.0, 0, 8, 16, 8, -8], [-8, 8, 0, 8, 0, 24], [0, 16, 8, 0, 8, 8], [8, -16, 8, 8, 0, 0]])
     animal("more features than rows", OPTIMAL, weights_given, round_rows, [0.5, 0.25, 0.125, 0.125])
     animal("one row", OPTIMAL, weights_given, [[2.0, 3.0]], [1.0])
-    animal("one row, R > 0", OPTIMAL, lambda: _one_row())
+    animal("one row, R > 0", OPTIMAL, _one_row, radius=0.5)
     F, a = cloud(30, 3, 2)
     doubled = np.column_stack([F, 2.0 * F[:, 0]])
     animal("doubled column", OPTIMAL, lambda: _collinear(F, a, doubled, [1, 1, 1, 2], [0, 1, 2, 0]))
@@ -224,8 +230,8 @@ def _shapes():
     animal("seventy thousand rows, R > 0", OPTIMAL, found_from, wide, sparse, None, 0.05, np.inf)
 
 
-def _one_row():
-    problem = pre.RatioProblem([2.25, 3.0], [[2.0, 3.0]], radius=0.5)
+def _one_row(radius):
+    problem = pre.RatioProblem([2.25, 3.0], [[2.0, 3.0]], radius=radius)
     return Answer(problem, 0.0, np.zeros(2), np.ones(1), conditioning=1.0)
 
 
