@@ -115,7 +115,7 @@ def solve(problem: pre.RatioProblem, **terms: object) -> pre.Solution:
 
 def passes(quick: bool) -> Iterator[Row]:
     """A solve without penalty."""
-    n = 100_000 if quick else 1_000_000
+    n = 20_000 if quick else 1_000_000
     for k in (20, 50):
         for kind, make in KINDS.items():
             problem = pre.RatioProblem(*make(n, k))
@@ -240,7 +240,7 @@ def both_threadings(rows: Callable[..., Iterator[Row]]) -> Iterator[Row]:
 
 def small(quick: bool) -> Iterator[Row]:
     """Few rows against L-BFGS-B."""
-    most = 25 if quick else 201
+    most = 5 if quick else 201
     yield from both_threadings(partial(against_lbfgs, 5_000, 10, "<= 1.0", faster=False, most=most))
 
 
@@ -375,7 +375,7 @@ def many(quick: bool) -> Iterator[Row]:
 
 def mapped(quick: bool, big: str | None) -> Iterator[Row]:
     """A file that is larger than what may be held in memory."""
-    shape = (2_000_000, 10) if quick else (50_000_000, 10)
+    shape = (300_000, 10) if quick else (50_000_000, 10)
     with tempfile.TemporaryDirectory() if big is None else contextlib.nullcontext() as folder:
         path = big or os.path.join(str(folder), "big.npy")
         if big is None:

@@ -95,9 +95,11 @@ def of_engines(folder):
     yield "many", digest(many.delta, many.gap, many.primal_value)
     np.save(folder / "q.npy", samples(250_000, 9)[1])
     blocks = pre.RatioProblem.from_blocks(None, folder / "q.npy", target=np.full(9, 0.1))
-    yield "blocks", digest(pre.solve(blocks).delta, pre.solve(blocks).certificate)
+    solved = pre.solve(blocks)
+    yield "blocks", digest(solved.delta, solved.certificate)
     small = pre.RatioProblem(x_p[:300, :3].mean(axis=0), x_q[:300, :3], radius=0.02, norm=1)
-    yield "cone", digest(pre.solve(small, "dual", "CLARABEL").delta, pre.solve(small, "dual", "CLARABEL").mu)
+    cone = pre.solve(small, "dual", "CLARABEL")
+    yield "cone", digest(cone.delta, cone.mu)
     constrained = pre.solve(small, constraints=lambda delta: [delta >= 0.05])
     yield "constraints", digest(constrained.delta, constrained.certificate)
 
