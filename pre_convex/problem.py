@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -261,18 +261,6 @@ class RatioProblem:
         order = self.norm if norm is None else get_norm(norm).order
         other.__dict__.update(self.__dict__, radius=check_radius(radius), norm=order)
         return other
-
-    def around_target(self) -> RatioProblem:
-        """The same problem in memory, with the target as the origin of all sums over rows."""
-        other = self.with_radius(self.radius)
-        object.__setattr__(other, "rows", replace(self.rows, origin=self.target))
-        return other
-
-    @property
-    def sizes(self) -> Array:
-        """Sizes of the columns and of the target, of which the last digits of a moment are a share; one for none."""
-        size = np.abs(self.features_q[self.log_base > -np.inf]).max(axis=0) + np.abs(self.target)
-        return np.where(size > 0.0, size, 1.0)
 
     @property
     def rows_p(self) -> Rows | None:

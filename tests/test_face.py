@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import pre_convex as pre
-from pre_convex.solvers.face import carriers, smallest_face
+from pre_convex.solvers.face import around_target, carriers, smallest_face
 
 CUBE = np.array(list(itertools.product([0.0, 1.0], repeat=3)))
 
 
 def face_of(F, b, log_base=None, least=1e-6):
-    problem = pre.RatioProblem(b, F, log_base).around_target()
+    problem = around_target(pre.RatioProblem(b, F, log_base))
     index, weights = carriers(problem, pre.minimal_radius(problem))
     np.testing.assert_allclose(weights @ F[index], b, rtol=1e-14, atol=1e-14)
     return smallest_face(problem, index, least)

@@ -11,6 +11,8 @@ and the search goes on with them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,7 @@ from ..entropy import Array, Index
 from ..feasibility import Hull
 from ..problem import RatioProblem
 
-__all__ = ["carriers", "smallest_face"]
+__all__ = ["around_target", "carriers", "sizes", "smallest_face"]
 
 #: share of its size by which a mean of rows may miss a target that it hits
 ROUND_OFF = 2e-15
@@ -30,13 +32,26 @@ FIRST, MORE = 50, 100
 ROUNDS = 50
 
 
+def around_target(problem: RatioProblem) -> RatioProblem:
+    """The same problem, in memory, with the target as the origin of all sums over rows."""
+    other = problem.with_radius(problem.radius)
+    object.__setattr__(other, "rows", replace(problem.rows, origin=problem.target))
+    return other
+
+
+def sizes(problem: RatioProblem) -> Array:
+    """Sizes of the columns and of the target, of which the last digits of a moment are a share; one for none."""
+    size = np.abs(problem.features_q[problem.log_base > -np.inf]).max(axis=0) + np.abs(problem.target)
+    return np.where(size > 0.0, size, 1.0)
+
+
 def carriers(problem: RatioProblem, hull: Hull) -> tuple[Index, Array]:
     """Rows that span the nearest point of the hull, and their weights: as few as have b itself in their hull.
 
     Rows next to a face, as on a curve of moments, may have got weights that are no more than the round-off of the
     search for the nearest point.
     """
-    b, size = problem.target, problem.sizes
+    b, size = problem.target, sizes(problem)
     for least in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12):
         index = hull.index[hull.weights > least]
         away = (problem.features_q[index] - b) / size

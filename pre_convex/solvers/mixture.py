@@ -14,6 +14,7 @@ from ..errors import SolveError
 from ..feasibility import Hull, Position, minimal_radius
 from ..lift import HEAVY, nudged
 from ..problem import RatioProblem
+from .face import around_target, sizes
 
 __all__ = ["mixed_bound"]
 
@@ -23,9 +24,9 @@ def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
     mu = np.maximum(mu, 0.0) / np.maximum(mu, 0.0).sum()
     if problem.radius > 0.0:
         return max(_in_ball(problem, mu, other) for other in _near(problem, hull))
-    away = problem.around_target().rows.take(slice(None)).features
+    away = around_target(problem).rows.take(slice(None)).features
     heavy = np.where(mu > HEAVY * mu.max(), mu, 0.0)
-    bound = max(_value(problem, nudged(away, weights, problem.sizes)) for weights in (mu, heavy / heavy.sum()))
+    bound = max(_value(problem, nudged(away, weights, sizes(problem))) for weights in (mu, heavy / heavy.sum()))
     if bound > -np.inf:
         return bound
     r = problem.moment(mu)

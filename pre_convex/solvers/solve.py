@@ -20,6 +20,7 @@ from ..solution import Certificate, Solution, Status, certificate
 from ..threads import one_thread_each
 from .boundary import solve_on_boundary
 from .cooling import cooled, frozen_out
+from .face import around_target
 from .mixture import mixed_bound
 from .newton import Outcome, newton
 from .registry import ConeSolver, find_solver
@@ -238,7 +239,7 @@ def _from_elsewhere(problem: RatioProblem, solution: Solution, hull: Hull, tol: 
     """
     starts: list[Callable[[], Array | None]] = [lambda: cooled(problem, terms)]
     if problem.radius > 0.0:
-        problem = problem.around_target()
+        problem = around_target(problem)
         starts.insert(0, lambda: solution.delta)
     else:
         starts.append(lambda: frozen_out(problem))
