@@ -239,13 +239,22 @@ def test_counts_are_read_from_a_report(tmp_path):
 def test_the_environments_on_the_page_are_those_that_were_run():
     rows = environments.rows()
     assert quoted(PAGE, "environments") == environments.lines(rows)
-    assert all(int(row["passed"]) > 2000 and row["failed"] == "0" for row in rows)
-    told = {c.rpartition(" ")[2] for c in ABOUT["project"]["classifiers"] if re.search(r":: Python :: 3\.\d+$", c)}
-    assert told == {".".join(row["python"].split(".")[:2]) for row in rows}
+    assert all(int(row["passed"]) > 5000 and row["failed"] == "0" for row in rows)
+    assert len({(row["python"].rpartition(".")[0], row["dependencies"]) for row in rows}) == len(rows)
     oldest = {Requirement(pin).name: Requirement(pin).specifier for pin in environments.pins("oldest")}
     for row in rows:
         if row["dependencies"] == "oldest":
             assert all(row[name] in oldest[name] for name in environments.PACKAGES)
+
+
+def test_oldest_and_newest_dependencies_and_every_python_that_is_named_were_run():
+    ran = {(row["dependencies"], row["python"].rpartition(".")[0]) for row in environments.rows()}
+    assert set(environments.KINDS) == {kind for kind, _ in ran}
+    told = {c.rpartition(" ")[2] for c in ABOUT["project"]["classifiers"] if re.search(r":: Python :: 3\.\d+$", c)}
+    assert told == {python for _, python in ran}
+    versions = sorted(told, key=Version)
+    assert ABOUT["project"]["requires-python"] == f">={versions[0]}"
+    assert {("oldest", versions[0]), ("newest", versions[-1])} <= ran
 
 
 PERMISSIVE = {
