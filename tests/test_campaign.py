@@ -22,9 +22,9 @@ def _benchmarks(monkeypatch):
 
 
 #: near corners and faces with heavy base weights; norm 1 with a small radius; columns of very different size; a radius
-#: below the round-off of large columns
+#: below the round-off of large columns; a target outside by its last digit, whose certificate was false
 ONCE_UNPROVEN = [13, 57, 64, 161, 345, 497, 629, 834, 1091, 1228, 1577, 1971, 2262, 2638, 3562, 3599, 3826,
-                 9480, 13408, 15244, 16674, 18275, 19226]  # fmt: skip
+                 9480, 13408, 15244, 16674, 17313, 18275, 19226]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", ONCE_UNPROVEN)
@@ -167,7 +167,6 @@ def test_every_stored_problem_is_proven_or_named():
         assert row["proven"] == row["problems"], row
 
 
-@pytest.mark.xfail(strict=True, reason="number 17313, whose target is outside the hull by its last digit")
 def test_no_stored_certificate_is_false():
     for row in stored("campaign"):
         assert row["false"] == "0", row
