@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,6 +8,9 @@ from types import SimpleNamespace
 import pytest
 from browser import open_browser
 from hypothesis import settings
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; some tests need it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("long", max_examples=1000, deadline=None, print_blob=True)

@@ -99,15 +99,6 @@ def test_a_file_of_compressed_arrays_is_read(tmp_path):
     np.testing.assert_array_equal(files.read_table(tmp_path / "x.npz").values, files.X)
 
 
-@pytest.fixture
-def interruptible():
-    """Ctrl-C raises KeyboardInterrupt, also where the tests run in the background of a shell, which ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path):
     write_text(tmp_path / "text", "old")
 
@@ -250,7 +241,6 @@ def test_a_signal_amid_a_line_of_errors_ends_the_command(monkeypatch):
         stream.close()
 
 
-@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_before_a_command_has_begun_is_named(monkeypatch, capsys):
     monkeypatch.setattr(Interruptible, "make_context", lambda *_, **__: signal.raise_signal(signal.SIGINT))
     monkeypatch.setattr(sys, "argv", ["pre-convex", "solvers"])

@@ -222,9 +222,11 @@ def conclude(
         if again is not None or edge is not None:
             return again or edge  # type: ignore[return-value]  # one of them is there
     if problem.rows.in_memory and np.all(np.isfinite(solution.mu)):
-        solution = replace(solution, certificate=_mixed(problem, solution.certificate, solution.mu, hull))
-        if solution.certificate.proves(tol):
-            return replace(solution, status=Status.OPTIMAL, hull=hull)
+        mixed = _mixed(problem, solution.certificate, solution.mu, hull)
+        if mixed.proves(tol):
+            return replace(solution, status=Status.OPTIMAL, certificate=mixed, hull=hull)
+        if solution.raw is not solution.certificate:
+            solution = replace(solution, certificate=mixed)
     # a radius well below the distance of the nearest weights that were found is not shown to be reached by any
     if problem.radius > 0.0 and -slack <= hull.radius - problem.radius <= 1e-6 * problem.radius:
         return solve_on_boundary(problem, hull, solution, tol)
