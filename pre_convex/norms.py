@@ -132,7 +132,7 @@ class Taxicab(Norm):
 
     def project_in(self, r: Array, radius: float, unit: Array) -> Array:
         """Soft threshold at a level that is a multiple of the coordinate's unit."""
-        size = np.abs(r)
+        size, unit = np.abs(r), unit / unit.max()
         if size.sum() <= radius:
             return r
         if radius <= 0.0:

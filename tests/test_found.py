@@ -1,5 +1,6 @@
 """Families of problems that fuzzing once found unproven, or that ended in an error of a library."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -65,3 +66,59 @@ def test_problems_that_fuzzing_found(make, seed):
     solution = pre.solve(problem)
     assert solution.status is pre.Status.OPTIMAL
     assert not independent.judge(problem, solution).false
+
+
+def test_a_radius_that_is_the_distance_of_known_weights_is_not_called_too_small():
+    """The target is far away, so that F − b has a round-off of its own; the distance is known to 40 digits."""
+    for seed in range(60, 100):
+        rng = np.random.default_rng(seed)
+        F = rng.normal(size=(6, int(rng.integers(1, 60))))
+        b = F.mean(axis=0) + rng.normal(size=F.shape[1]) * 10.0 ** rng.integers(3, 12)
+        hull = pre.minimal_radius(pre.RatioProblem(b, F), rtol=1e-11)
+        with mp.workdps(40):
+            weights = [mp.mpf(float(w)) for w in hull.weights]
+            total = mp.fsum(weights)
+            away = [
+                mp.mpf(float(b[i]))
+                - mp.fsum(w * mp.mpf(float(f)) for w, f in zip(weights, F[hull.index, i], strict=True)) / total
+                for i in range(b.size)
+            ]
+            distance = mp.sqrt(mp.fsum(x * x for x in away))
+            radius = float(distance)
+            radius = radius if mp.mpf(radius) >= distance else float(np.nextafter(radius, np.inf))
+        solution = pre.solve(pre.RatioProblem(b, F, radius=radius), check=False)
+        assert solution.status is not pre.Status.INFEASIBLE, seed
+
+
+@pytest.mark.parametrize("norm", [2, np.inf, 1])
+def test_log_weights_that_differ_by_1e13_are_followed(norm):
+    F = [[1.0, 0.0], [0.0, 1.0], [-1.0, -3.0], [0.0, 0.0]]
+    assert pre.solve(pre.RatioProblem([0.1, 0.1], F, [-1e13, 0.0, 1e13, 5.0], radius=0.01, norm=norm)).status.ok
+
+
+def test_numbers_that_are_nothing_beside_other_rows_are_no_reason_to_refuse_a_face():
+    F = [[0.0, 1e-120], [0.0, 0.0], [1.0, 5.0], [2.0, -3.0], [1.0, 1.0]]
+    solution = pre.solve(pre.RatioProblem([0.0, 0.5e-120], F), check=False)
+    assert solution.status is pre.Status.BOUNDARY
+    np.testing.assert_allclose(solution.mu, [0.5, 0.5, 0.0, 0.0, 0.0], atol=1e-12)
+
+
+def test_a_target_inside_by_next_to_nothing_has_a_gap_that_says_so():
+    """Half of 1e-13 of the weight has to go to rows of weight e^-700: that is worth 3.4e-11."""
+    for depth, base in ((1e-13, -700.0), (1e-13, -1e4), (1e-12, -700.0)):
+        solution = pre.solve(pre.RatioProblem([depth], [[0.0], [1.0], [2.0]], [0.0, base, base]), check=False)
+        w = 0.5 * depth  # all on the row that is furthest is nearly the best
+        true = w * (np.log(w) - base) - w
+        assert solution.gap >= 0.98 * true - 1e-12
+
+
+def test_a_mixture_hits_the_target_in_every_column():
+    from pre_convex.solvers.face import around_target
+    from pre_convex.solvers.mixture import _value
+
+    F = np.array([[1e8, 1e-8], [-1e8, 1e-8], [1e8, -1e-8], [-1e8, -1e-8]])
+    even = np.full(4, 0.25)
+    for target, hit in (([0.0, 0.0], True), ([0.0, 5e-9], False)):
+        problem = pre.RatioProblem(target, F)
+        away = around_target(problem).rows.take(slice(None)).features
+        assert (_value(problem, away, even) > -np.inf) == hit

@@ -13,7 +13,7 @@ from ..feasibility import Hull, Position, minimal_radius
 from ..lift import nudged
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status, round_off
-from .face import around_target, carriers, sizes, smallest_face
+from .face import around_target, carriers, on_rows, sizes, smallest_face
 from .newton import newton
 from .steps import make_penalty
 
@@ -31,9 +31,9 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
     """
     if not problem.rows.in_memory:  # the face may be as long as the data; what was found so far stands
         return replace(solution, status=Status.BOUNDARY, hull=hull)
-    problem = around_target(problem)  # far out, moments are differences of large numbers
     if problem.radius > 0.0:
         return _at_distance(problem, hull, solution, tol)
+    problem = around_target(problem)  # far out, moments are differences of large numbers
     nearest = _nearest_weights(problem, hull)
     delta, mu, lower = solution.delta, nearest, -np.inf
     support, weights = carriers(problem, hull)
@@ -43,13 +43,13 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
         if found is None:
             continue
         index, v = found
-        face = around_target(RatioProblem(target, problem.features_q[index], problem.log_base[index]))
+        face = on_rows(problem, index, target)
         inside = newton(face, make_penalty(face), tol=min(0.01 * tol, EXACT))
         if not inside.certificate.proves(tol):
             continue
         mu = np.zeros(problem.n_q)
         some = problem.rows.take(index).features  # relative to the target
-        mu[index] = nudged(some, exp(face.log_mu(inside.delta)), sizes(problem))
+        mu[index] = nudged(some, exp(face.log_mu(inside.delta)), sizes(problem, index))
         lower, miss = problem.dual_value(mu), np.abs(problem.moment(mu))
         most = tol * (1.0 + abs(lower))
         delta = inside.delta + _far_enough(problem, inside.delta, v, lower, 0.1 * most, miss) * v

@@ -23,7 +23,7 @@ __all__ = ["cooled", "frozen_out"]
 PASSES, NUMBERS, STAGE = 3_000, 1e9, 30
 #: change of any logarithm of a weight by the step with which a stage is done, and the last one
 AIM, LAST = 0.1, 1e-8
-#: share of the way below which a stage is no progress
+#: share of the first stage below which a stage is no progress
 SHORTEST = 1e-12
 #: share of the gradient that a step may leave
 BLIND = 1e-3
@@ -48,7 +48,8 @@ def cooled(problem: RatioProblem, penalty: StepPenalty) -> Array | None:
     if z is None:
         return None
     t, step, pace = 0.0, min(1.0, 1.0 / max(float(np.ptp(a)), 1e-300)), np.zeros_like(z)
-    while t < 1.0 and passes < most and step > SHORTEST:
+    shortest = SHORTEST * step
+    while t < 1.0 and passes < most and step > shortest:
         step = min(step, 1.0 - t)
         ahead, used = _solved(G, (t + step) * a, penalty, z + step * pace, AIM, STAGE)
         passes += used

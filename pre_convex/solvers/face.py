@@ -16,15 +16,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import LARGEST
 from ..coordinates import coordinates
 from ..entropy import Array, Index
 from ..feasibility import Hull
 from ..problem import RatioProblem
 
-__all__ = ["around_target", "carriers", "sizes", "smallest_face"]
+__all__ = ["around_target", "carriers", "on_rows", "sizes", "smallest_face"]
 
 #: share of its size by which a mean of rows may miss a target that it hits
 ROUND_OFF = 2e-15
+#: numbers below this are none
+SMALLEST = 1.0 / LARGEST
 #: distance, in units of the rows' spread, at which a row counts as one of a plane
 IN_PLANE = 1e-11
 #: rows that a linear program begins with, for each dimension, and that are added to it at a time
@@ -39,9 +42,16 @@ def around_target(problem: RatioProblem) -> RatioProblem:
     return other
 
 
-def sizes(problem: RatioProblem) -> Array:
-    """Sizes of the columns and of the target, of which the last digits of a moment are a share; one for none."""
-    size = np.abs(problem.features_q[problem.log_base > -np.inf]).max(axis=0) + np.abs(problem.target)
+def on_rows(problem: RatioProblem, index: Index, target: Array) -> RatioProblem:
+    """The problem on some of the rows, with a target of its own; what is nothing beside the other rows is zero."""
+    features = problem.features_q[index]
+    features, target = (np.where(np.abs(x) < SMALLEST, 0.0, x) for x in (features, target))
+    return around_target(RatioProblem(target, features, problem.log_base[index]))
+
+
+def sizes(problem: RatioProblem, index: Index) -> Array:
+    """Sizes of some rows and of the target, of which the last digits of their moment are a share; one for none."""
+    size = np.abs(problem.features_q[index]).max(axis=0, initial=0.0) + np.abs(problem.target)
     return np.where(size > 0.0, size, 1.0)
 
 
@@ -51,22 +61,23 @@ def carriers(problem: RatioProblem, hull: Hull) -> tuple[Index, Array]:
     Rows next to a face, as on a curve of moments, may have got weights that are no more than the round-off of the
     search for the nearest point.
     """
-    b, size = problem.target, sizes(problem)
+    b, size = problem.target, sizes(problem, hull.index)
     for least in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12):
         index = hull.index[hull.weights > least]
         away = (problem.features_q[index] - b) / size
         weights = np.linalg.lstsq(np.vstack([away.T, np.ones(index.size)]), np.append(0.0 * b, 1.0))[0]
         miss = np.abs(weights @ problem.features_q[index] - b)
-        if np.all(weights > 0.0) and np.all(miss <= ROUND_OFF * size):
+        if index.size and np.all(weights > 0.0) and np.all(miss <= ROUND_OFF * size):
             return index, weights
-    solid = hull.weights > 1e-13
+    solid = hull.weights > 0.0
     return hull.index[solid], hull.weights[solid] / hull.weights[solid].sum()
 
 
 def smallest_face(problem: RatioProblem, index: Index, least: float) -> tuple[Index, Array] | None:
     """Rows of the face on which the rows of ``index`` have the target between them, and its normal.
 
-    ``least`` is the sine of the angle by which every other row is below the face. The problem has its target as origin.
+    ``least`` is about the sine of the angle by which every other row is below the face. The problem has its target as
+    its origin.
     """
     alive = np.flatnonzero(problem.log_base > -np.inf)
     space = coordinates(problem.rows)

@@ -14,6 +14,7 @@ from ..errors import SolveError
 from ..feasibility import Hull, Position, minimal_radius
 from ..lift import HEAVY, nudged
 from ..problem import RatioProblem
+from ..solution import round_off
 from .face import around_target, sizes
 
 __all__ = ["mixed_bound"]
@@ -26,7 +27,8 @@ def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
         return max(_in_ball(problem, mu, other) for other in _near(problem, hull))
     away = around_target(problem).rows.take(slice(None)).features
     heavy = np.where(mu > HEAVY * mu.max(), mu, 0.0)
-    bound = max(_value(problem, nudged(away, weights, sizes(problem))) for weights in (mu, heavy / heavy.sum()))
+    scale = sizes(problem, np.flatnonzero(heavy))
+    bound = max(_value(problem, away, nudged(away, weights, scale)) for weights in (mu, heavy / heavy.sum()))
     if bound > -np.inf:
         return bound
     r = problem.moment(mu)
@@ -47,7 +49,7 @@ def mixed_bound(problem: RatioProblem, mu: Array, hull: Hull) -> float:
         except SolveError:
             continue
         if other.position is Position.INSIDE:
-            value = _value(problem, _mixture(mu, other, share))
+            value = _value(problem, away, _mixture(mu, other, share))
             if value > -np.inf:
                 return value
     return -np.inf
@@ -86,12 +88,13 @@ def _in_ball(problem: RatioProblem, mu: Array, other: Array) -> float:
     return max(problem.dual_value(weights) for weights in (mixed, other) if beyond(weights) <= 0.0)
 
 
-def _value(problem: RatioProblem, mu: Array) -> float:
-    """D(μ) if μ is feasible up to round-off of the sums that say so, otherwise −inf."""
-    size = problem.ball(mu @ np.abs(problem.rows.take(slice(None)).features) + np.abs(problem.residual_origin))
-    if problem.ball(problem.moment(mu)) > 1e-15 * size:
+def _value(problem: RatioProblem, away: Array, mu: Array) -> float:
+    """D(μ) less its round-off if μ is feasible up to that of the sums that say so, column by column; otherwise −inf."""
+    size = mu @ np.abs(problem.features_q) + np.abs(problem.target)
+    if np.any(np.abs(mu @ away) > 1e-15 * size):
         return -np.inf
-    return problem.dual_value(mu)
+    value, carries = problem.dual_value(mu), mu > 0.0
+    return value - round_off(value, float(mu[carries] @ np.abs(problem.log_base[carries])))
 
 
 def _mixture(mu: Array, hull: Hull, share: float) -> Array:

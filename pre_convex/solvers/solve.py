@@ -248,9 +248,10 @@ def _from_elsewhere(problem: RatioProblem, solution: Solution, hull: Hull, tol: 
     terms = make_penalty(problem)
     for start in starts:
         delta = start()
-        if delta is None:
+        if delta is None or not np.all(np.isfinite(delta)):
             continue
-        proof, iterations, free = certificate(problem, delta, penalty=terms), 0, solution.free_directions
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            proof, iterations, free = certificate(problem, delta, penalty=terms), 0, solution.free_directions
         if not proof.proves(tol):
             found = newton(problem, terms, tol=tol, start=delta)
             delta, proof, iterations, free = found.delta, found.certificate, found.iterations, found.free_directions
