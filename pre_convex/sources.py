@@ -107,6 +107,8 @@ class FileSource:
 
     def edges(self, step: int) -> list[int]:
         """Anywhere."""
+        if not self.shape:
+            raise DataError(f"{self.path}: holds a single number and no rows; write an array of rows and columns")
         return _even(self.shape[0], step)
 
     def read(self, start: int, stop: int) -> Array:

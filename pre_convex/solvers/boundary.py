@@ -14,6 +14,7 @@ from ..lift import nudged
 from ..problem import RatioProblem
 from ..solution import Certificate, Solution, Status, round_off
 from .face import around_target, carriers, on_rows, sizes, smallest_face
+from .mixture import mixed_bound
 from .newton import newton
 from .steps import make_penalty
 
@@ -44,19 +45,29 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, tol
             continue
         index, v = found
         face = on_rows(problem, index, target)
-        inside = newton(face, make_penalty(face), tol=min(0.01 * tol, EXACT))
-        if not inside.certificate.proves(tol):
+        inside = _inside(face, hull, tol)
+        if inside is None:
             continue
         mu = np.zeros(problem.n_q)
         some = problem.rows.take(index).features  # relative to the target
-        mu[index] = nudged(some, exp(face.log_mu(inside.delta)), sizes(problem, index))
+        mu[index] = nudged(some, exp(face.log_mu(inside)), sizes(problem, index))
         lower, miss = problem.dual_value(mu), np.abs(problem.moment(mu))
         most = tol * (1.0 + abs(lower))
-        delta = inside.delta + _far_enough(problem, inside.delta, v, lower, 0.1 * most, miss) * v
+        delta = inside + _far_enough(problem, inside, v, lower, 0.1 * most, miss) * v
         break
     if mu is nearest:  # no face was found: feasible weights at least, and the δ that Newton reached
         lower = problem.dual_value(nearest)
     return _on_boundary(problem, hull, solution, delta, mu, lower)
+
+
+def _inside(face: RatioProblem, hull: Hull, tol: float) -> Array | None:
+    """δ on a face that has its target inside, proven; by a few heavy rows where the others are too light for a lift."""
+    found = newton(face, make_penalty(face), tol=min(0.01 * tol, EXACT))
+    proof = found.certificate
+    if not proof.proves(tol):
+        gap = proof.primal_value - mixed_bound(face, exp(face.log_mu(found.delta)), hull) + proof.noise
+        proof = replace(proof, gap=gap)
+    return found.delta if proof.proves(tol) else None
 
 
 def _nearest_weights(problem: RatioProblem, hull: Hull) -> Array:
