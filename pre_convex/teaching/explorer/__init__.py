@@ -1,4 +1,4 @@
-"""The duality explorer: one page of plain JavaScript and SVG that needs no server and asks no host for anything."""
+"""The duality explorer: one self-contained page of plain JavaScript and SVG, without a server or network access."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.resources import files
 
 __all__ = ["SCRIPTS", "page"]
 
-#: in the order in which they need each other
+#: in dependency order
 SCRIPTS = (
     "norms.js",
     "linear.js",
@@ -43,7 +43,7 @@ SCRIPTS = (
 
 
 def page() -> str:
-    """The whole page as text, its style and its scripts inside.
+    """The page as HTML, with style and scripts inlined.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 "use strict";
-// A proof for any δ: weights μ' that satisfy the constraint of [D], whose value no primal value can be below.
-// gap = [R‖δ‖_* − ⟨r',δ⟩] + KL(μ' ‖ μ(δ)), two terms that are not negative, with r' = b − F'μ'.
+// Certificate for any δ: weights μ' that satisfy the constraint of [D], so their value is a lower bound.
+// gap = [R‖δ‖_* − ⟨r',δ⟩] + KL(μ' ‖ μ(δ)), two nonnegative terms, with r' = b − F'μ'.
 
 const certificate = (() => {
   const { dot, add, scale, solve } = linear;
   const EPSILON = 2 ** -52;
 
-  // residuals to aim at: the one that the next Newton step expects, and projections of r + tδ on the ball, where t = 0
-  // moves least and a large t aligns with δ
+  // candidate residuals: the one that the next Newton step predicts, and projections of r + tδ onto the ball; t = 0
+  // changes the weights least, a large t aligns the residual with δ
   function residuals(p, now) {
     const r = scale(now.mean, -1);
     if (!p.R) return [r.map(() => 0)];
@@ -31,12 +31,12 @@ const certificate = (() => {
     return size > p.R ? scale(point, p.R / size) : point;
   }
 
-  // [LIFT]: corrections c with Σμc = 0 that move the moment by u; null where there are none
+  // [LIFT]: corrections c with Σμc = 0 that move the moment by u; null if there are none
   function correction(p, now, u) {
     const spread = now.H.map((row, i) => Math.sqrt(Math.max(row[i], 0)));
     const allowed = u.map((x, i) => 1e-13 * (Math.abs(x) + Math.abs(now.mean[i]) + Math.abs(p.b[i]) + spread[i]));
     const c = now.mu.map(() => 0);
-    // where points are all in one place no correction is possible, and none needed for what is only round-off
+    // if all points coincide, no correction is possible, and none is needed for round-off
     if (u.every((x, i) => Math.abs(x) <= 0.1 * allowed[i])) return { c, left: u.map(Math.abs) };
     let left = u;
     for (let round = 0; round < 3; round++) {
@@ -51,7 +51,7 @@ const certificate = (() => {
     return null;
   }
 
-  // KL(μ(1 + c) ‖ μ), with every term computed so that it is not negative
+  // KL(μ(1 + c) ‖ μ), with every term computed to be nonnegative
   function liftCost(mu, c) {
     return mu.reduce((s, w, j) => {
       const x = c[j];
@@ -64,18 +64,19 @@ const certificate = (() => {
     }, 0);
   }
 
-  // weights on the simplex as a candidate: their cost, if the constraint really holds for them
-  function weighed(p, now, mu) {
+  // candidate weights on the simplex: their gap, or null if they violate the constraint
+  function candidate(p, now, mu) {
     const r = p.b.map((_, i) => -mu.reduce((s, w, j) => s + w * p.G[j][i], 0));
     const over = norms.size(p.norm, r) - p.R;
-    const room = 1e-14 * (geometry.extent(p.G) + norms.size("2", p.b));
-    if (over > room) return null;
+    const tolerance = 1e-14 * (geometry.extent(p.G) + norms.size("2", p.b));
+    if (over > tolerance) return null;
     const kl = mu.reduce((s, w, j) => s + (w > 0 ? w * (Math.log(w) - now.logMu[j]) : 0), 0);
     const slack = now.penalty - dot(r, now.delta) + Math.max(over, 0) * norms.dual(p.norm, now.delta);
     return { mu, cost: Math.max(kl, 0) + Math.max(slack, 0) };
   }
 
-  // where no lift is positive: go from F'μ through the aim to the edge of the hull, and mix in the weights of that point
+  // if no lift is positive: follow the ray from F'μ through the aim to the edge of the hull, and mix in the weights of
+  // that point
   function mixture(p, now, hull, aim) {
     const z = scale(aim, -1);
     if (norms.size("2", add(z, now.mean, -1)) <= 1e-15 * geometry.extent(p.G)) return null;
@@ -84,11 +85,11 @@ const certificate = (() => {
     const share = Math.min(1, 1 / out.s);
     const mu = scale(now.mu, 1 - share);
     for (const [j, w] of out.weights) mu[j] += share * w;
-    return weighed(p, now, mu);
+    return candidate(p, now, mu);
   }
 
-  // {gap, dual, mu, by}: the best of lifts, mixtures and weights that are known already; the gap is infinite where no
-  // feasible weights were found. With `lifts` only those are tried, as the package's certify does.
+  // {gap, dual, mu, by}: the best of lifts, mixtures and already known weights; the gap is infinite if no feasible
+  // weights were found. With `lifts` only lifts are tried, as in the package's certify.
   function certify(p, now, hull, lifts = false, known = null) {
     let best = { cost: Infinity, mu: null, by: "none" };
     const keep = (cost, mu, by) => {
@@ -109,8 +110,8 @@ const certificate = (() => {
     }
     if (!lifts && best.cost > 1e-12) {
       const others = [
-        known && weighed(p, now, known),
-        weighed(p, now, geometry.spread(now.mu.length, hull.weights)),
+        known && candidate(p, now, known),
+        candidate(p, now, geometry.spread(now.mu.length, hull.weights)),
         ...aims.map((aim) => mixture(p, now, hull.hull, aim)),
       ];
       for (const other of others) if (other) keep(other.cost, other.mu, "mixture");

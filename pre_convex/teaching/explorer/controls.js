@@ -1,11 +1,11 @@
 "use strict";
-// Buttons, choices and sliders: each shows the state and changes it.
+// Buttons, radio groups and sliders, which show and change the state.
 
 const controls = (() => {
   const by = (id) => document.getElementById(id);
   const num = numbers.plain;
 
-  // sharpness on a scale that is fine near zero: position t in [0, 1] stands for 16 t²
+  // quadratic scale for the sharpness, fine near zero: position t in [0, 1] is 16 t²
   const sharp = { to: (t) => Math.round(1600 * t * t) / 100, from: (v) => Math.sqrt(v / 16) };
   const same = { to: (t) => t, from: (v) => v };
 
@@ -31,7 +31,7 @@ const controls = (() => {
       button.type = "button";
       button.className = "chip";
       button.dataset.preset = preset.key;
-      button.title = preset.say;
+      button.title = preset.hint;
       button.textContent = preset.name;
       button.addEventListener("click", () => {
         player.follow();
@@ -70,7 +70,7 @@ const controls = (() => {
 
   function shortcuts(event) {
     if (event.altKey) return;
-    // space presses what has the focus, Home and End move a slider; the other keys mean the same everywhere
+    // Space activates the focused element, and Home and End move a slider; other keys work everywhere
     const pressed = event.target.closest("input, button, summary");
     const slides = event.target.closest("input");
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") {
@@ -101,7 +101,7 @@ const controls = (() => {
       area.remove();
     }
     const button = by("copy");
-    button.querySelector("span").textContent = done ? "Copied" : "See the address";
+    button.querySelector("span").textContent = done ? "Copied" : "See address bar";
     setTimeout(() => (button.querySelector("span").textContent = "Copy link"), 1600);
   }
 
@@ -121,13 +121,13 @@ const controls = (() => {
     choose("norm", s.norm);
     choose("method", s.method);
     choose("target", s.hand ? "hand" : "sample");
-    by("norms").disabled = m.k === 1; // on the line all norms are the same
+    by("norms").disabled = m.k === 1; // in one dimension all norms are equal
     const text = JSON.stringify(s);
     for (const chip of document.querySelectorAll(".chip")) {
       chip.setAttribute("aria-pressed", String(JSON.stringify(presets.find(chip.dataset.preset).state) === text));
     }
-    by("add-q").disabled = s.q.length >= model.MOST;
-    by("add-p").disabled = s.hand || s.p.length >= model.MOST;
+    by("add-q").disabled = s.q.length >= model.MAX_POINTS;
+    by("add-p").disabled = s.hand || s.p.length >= model.MAX_POINTS;
     const chosen = store.selected;
     const removable = chosen && (chosen.kind === "q" || chosen.kind === "p");
     by("remove").disabled = !removable || s[chosen.kind].length <= (chosen.kind === "q" ? 2 : 1);
@@ -137,7 +137,7 @@ const controls = (() => {
     const enough = Math.ceil(m.run.hull.radius * 100 + 2) / 100;
     by("enough").disabled = m.run.status !== "infeasible" || enough > 3;
     by("enough").dataset.radius = String(enough);
-    by("enough").textContent = by("enough").disabled ? "Set R beyond the distance" : `Set R to ${num(enough, 2)}`;
+    by("enough").textContent = by("enough").disabled ? "Set R above the distance" : `Set R to ${num(enough, 2)}`;
   }
 
   function showTime(m, now) {

@@ -1,29 +1,29 @@
 "use strict";
-// Points that are moved with mouse, finger or keys.
+// Moving points with mouse, touch or keyboard.
 
 const drag = (() => {
   const NEAR = 24;
-  const MAGNET = 7;
+  const SNAP = 7;
 
   function local(node, event) {
     const box = node.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
-  // the handle whose centre is nearest, since those of neighbours overlap
+  // the handle with the nearest centre, because handles of neighbours overlap
   function nearest(node, [x, y]) {
     let best = null;
     for (const circle of node.querySelectorAll(".handle")) {
-      const far = Math.hypot(x - circle.cx.baseVal.value, y - circle.cy.baseVal.value);
-      if (far <= NEAR && (!best || far < best.far)) best = { far, circle };
+      const distance = Math.hypot(x - circle.cx.baseVal.value, y - circle.cy.baseVal.value);
+      if (distance <= NEAR && (!best || distance < best.distance)) best = { distance, circle };
     }
     return best && best.circle;
   }
 
   const handleOf = (circle) => ({ kind: circle.dataset.kind, index: Number(circle.dataset.index) });
 
-  // a target set by hand sticks to the hull's edge, which a hand would never meet exactly
-  function magnet(canvas, x, m) {
+  // snap a target set by hand to the edge of the hull, which cannot be hit exactly otherwise
+  function snap(canvas, x, m) {
     const round = (v) => v.map((c) => Math.round(c * 100) / 100);
     if (!m.state.hand) return x;
     const at = canvas.pixels(x);
@@ -36,8 +36,8 @@ const drag = (() => {
       const t = i === j ? 0 : Math.max(0, Math.min(1, linear.dot(linear.add(at, pu, -1), d) / linear.dot(d, d)));
       const point = linear.add(u, linear.add(v, u, -1), t);
       const foot = canvas.pixels(point);
-      const far = m.k === 1 ? Math.abs(at[0] - foot[0]) : Math.hypot(at[0] - foot[0], at[1] - foot[1]);
-      if (far <= MAGNET && (!best || far < best.far)) best = { far, point };
+      const distance = m.k === 1 ? Math.abs(at[0] - foot[0]) : Math.hypot(at[0] - foot[0], at[1] - foot[1]);
+      if (distance <= SNAP && (!best || distance < best.distance)) best = { distance, point };
     }
     return best ? best.point : round(x);
   }
@@ -63,16 +63,16 @@ const drag = (() => {
       store.select(handle.kind, handle.index);
       if (circle.hasAttribute("tabindex")) circle.focus({ preventScroll: true, focusVisible: false });
     });
-    // a finger on a handle moves it, and does not scroll the page; the touch-action of a circle is not heeded
-    const keepStill = (event) => {
+    // touching a handle moves it instead of scrolling the page; browsers ignore touch-action on a circle
+    const preventScroll = (event) => {
       if (nearest(node, local(node, event.touches[0]))) event.preventDefault();
     };
-    node.addEventListener("touchstart", keepStill, { passive: false });
+    node.addEventListener("touchstart", preventScroll, { passive: false });
     node.addEventListener("pointermove", (event) => {
       if (!held || event.pointerId !== held.id) return;
       const at = local(node, event);
       let { x } = panel.canvas.toWorld(at[0] - held.offset[0], at[1] - held.offset[1]);
-      if (held.handle.kind === "b") x = magnet(panel.canvas, x, current());
+      if (held.handle.kind === "b") x = snap(panel.canvas, x, current());
       if (model.dimension(store.state) === 1 && held.handle.kind !== "b") x = [x[0]];
       node.classList.add("dragging");
       store.move(held.handle, x);
@@ -124,7 +124,7 @@ const drag = (() => {
     event.preventDefault();
   }
 
-  // a new point beside the selected one, or in the middle
+  // add a point next to the selected one, or in the middle
   function addBeside(kind) {
     const { selected, state } = store;
     const near = selected && selected.kind === kind ? state[kind][selected.index] : [0, 0];

@@ -1,11 +1,11 @@
 "use strict";
-// The hull of points on a line or in the plane: its corners, the distance to it in a norm, where a ray leaves it.
+// The hull of points on a line or in the plane: its corners, the distance to it, and where a ray leaves it.
 
 const geometry = (() => {
   const { dot, add, scale } = linear;
   const cross = (o, u, v) => (u[0] - o[0]) * (v[1] - o[1]) - (u[1] - o[1]) * (v[0] - o[0]);
 
-  // indices of the corners of the hull, counter-clockwise; two of a segment, one of a point
+  // indices of the corners of the hull, counter-clockwise; two for a segment, one for a point
   function corners(points) {
     const order = points.map((_, j) => j);
     order.sort((i, j) => points[i][0] - points[j][0] || (points[i][1] ?? 0) - (points[j][1] ?? 0));
@@ -71,7 +71,7 @@ const geometry = (() => {
     return best;
   }
 
-  // [HULL]: distance from b to the hull of the points, the nearest weights, and a direction v of unit dual norm that proves it
+  // [HULL]: distance from b to the hull, weights of the nearest point, and a direction v of unit dual norm as proof
   function distance(points, b, order) {
     const hull = corners(points);
     const k = b.length;
@@ -98,7 +98,7 @@ const geometry = (() => {
       (z, [j, w]) => add(z, points[j], w),
       b.map(() => 0),
     );
-    // ⟨v,b⟩ − max⟨v,F⟩ is linear between the edges' normals, so that these and the corners of the dual ball decide
+    // ⟨v,b⟩ − max⟨v,F⟩ is linear between the normals of the edges, so only these and the corners of the dual ball matter
     const candidates = normals(points, hull).map(unit);
     if (order === "2") candidates.push(unit(add(b, nearest.point, -1)));
     else if (k === 2) candidates.push(...norms.corners[norms.dualOf[order]]);
@@ -109,14 +109,14 @@ const geometry = (() => {
     const direction = usable[values.indexOf(lower)];
     if (lower > zero) return { position: "outside", hull, direction, lower, ...nearest };
     const inside = { hull, radius: 0, lower: 0, point: b.slice(), weights: weightsOf(points, hull, b, nearest) };
-    // a direction in which no point differs supports nothing: what counts is the boundary within the points' own plane
-    const falls = (v) => support(v) + support(scale(v, -1)) > 1e-9 * spread;
-    const supporting = usable.filter((v, i) => falls(v) && values[i] >= -zero);
+    // ignore directions in which all points agree: what counts is the relative boundary
+    const varies = (v) => support(v) + support(scale(v, -1)) > 1e-9 * spread;
+    const supporting = usable.filter((v, i) => varies(v) && values[i] >= -zero);
     if (supporting.length) return { position: "boundary", ...inside, direction: supporting[0] };
     return { position: "inside", ...inside, direction: b.map(() => 0) };
   }
 
-  // weights of corners whose mean is b, which is in the hull: a fan of triangles, one of which holds it
+  // weights of corners whose mean is b, a point of the hull: one triangle of a fan contains it
   function weightsOf(points, hull, b, nearest) {
     if (points[0].length === 1 || hull.length < 3) {
       const [i, j] = hull;
@@ -138,7 +138,7 @@ const geometry = (() => {
     return nearest.weights;
   }
 
-  // how far the ray from m through z goes on inside the hull, in units of z − m, and weights of the point where it leaves
+  // where the ray from m through z leaves the hull: the distance in units of z − m, and weights of that point
   function leave(points, hull, m, z) {
     const d = add(z, m, -1);
     const length2 = dot(d, d);
@@ -176,10 +176,10 @@ const geometry = (() => {
     return best;
   }
 
-  // weights of a few of n points as weights of all
-  function spread(n, few) {
+  // weights of all n points from [index, weight] pairs
+  function spread(n, pairs) {
     const mu = Array(n).fill(0);
-    for (const [j, w] of few) mu[j] += w;
+    for (const [j, w] of pairs) mu[j] += w;
     return mu;
   }
 

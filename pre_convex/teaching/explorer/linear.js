@@ -1,5 +1,5 @@
 "use strict";
-// Vectors and symmetric matrices of one or two dimensions.
+// Vectors and symmetric matrices in one or two dimensions.
 
 const linear = (() => {
   const dot = (u, v) => u.reduce((s, x, i) => s + x * v[i], 0);
@@ -21,7 +21,7 @@ const linear = (() => {
     return { values: [large, small], vectors: [u, [-u[1], u[0]]] };
   }
 
-  // H⁺ v, with directions whose share of the largest eigenvalue is below `cut` left at zero
+  // H⁺ v; eigenvalues below `cut` times the largest count as zero
   function solve(H, v, cut = 1e-15) {
     const { values, vectors } = eigen(H);
     let x = v.map(() => 0);

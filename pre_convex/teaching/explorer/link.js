@@ -1,5 +1,5 @@
 "use strict";
-// The whole state in the address, so that a configuration can be shared.
+// The state in the fragment of the address, so that a configuration can be shared.
 
 const link = (() => {
   const number = (x) => String(Math.round(x * 1e4) / 1e4);
@@ -30,11 +30,11 @@ const link = (() => {
     try {
       return decodeURIComponent(text);
     } catch {
-      return text; // a broken % stays as it is, and is no number
+      return text; // leave an invalid escape as it is; it will not parse as a number
     }
   }
 
-  // null if the text is no state; whatever is missing is that of the first preset
+  // state from a fragment, or null; missing values are those of the first preset
   function read(text) {
     const given = Object.fromEntries(
       text
@@ -63,7 +63,7 @@ const link = (() => {
     const list = (name, old, fewest) => {
       const found = (given[name] ?? "").split(";").map((t) => t.split(",").map(Number));
       const good = found.filter((x) => x.length === 2 && x.every(Number.isFinite));
-      const kept = good.slice(0, model.MOST).map((x) => [clamp(x[0], model.BOX.x), clamp(x[1], model.BOX.y)]);
+      const kept = good.slice(0, model.MAX_POINTS).map((x) => [clamp(x[0], model.BOX.x), clamp(x[1], model.BOX.y)]);
       return kept.length >= fewest ? kept : old;
     };
     if (["line", "curve", "plane"].includes(given.f)) s.space = given.f;
@@ -82,7 +82,7 @@ const link = (() => {
     return s;
   }
 
-  // the address follows, a little later while things move
+  // update the address, with a delay while things move
   let timer = 0;
   function remember(atOnce = false) {
     clearTimeout(timer);
@@ -90,7 +90,7 @@ const link = (() => {
       try {
         history.replaceState(null, "", `#${write(store.state)}`);
       } catch {
-        // a page without an address of its own has nothing to remember
+        // a page without its own address cannot store the state
       }
     };
     if (atOnce) put();

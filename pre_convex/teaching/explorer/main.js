@@ -1,11 +1,11 @@
 "use strict";
-// The parts together: a change of the state solves and draws, a step of the player draws.
+// Puts the parts together: a change of the state solves and draws, a step of the player draws.
 
 const explorer = (() => {
   const panels = [samplesPanel, hullPanel, primalPanel, weightsPanel, gapPanel, ratioPanel];
   let current = null;
   let waiting = 0;
-  let speaking = 0;
+  let announcing = 0;
 
   function draw() {
     const now = model.at(current, player.now());
@@ -27,12 +27,12 @@ const explorer = (() => {
       const node = document.getElementById(`figure-${id}`);
       if (node.textContent !== value) node.textContent = value;
     }
-    // a screen reader is told when things have come to rest, not at every pixel
-    clearTimeout(speaking);
-    speaking = setTimeout(() => {
+    // announce the result to screen readers when things have settled, not at every pixel
+    clearTimeout(announcing);
+    announcing = setTimeout(() => {
       const live = document.getElementById("live");
-      const said = `${name === "solving" ? "Solving" : words.names[status]}. ${text}`;
-      if (live.textContent !== said) live.textContent = said;
+      const message = `${name === "solving" ? "Solving" : words.names[status]}. ${text}`;
+      if (live.textContent !== message) live.textContent = message;
     }, 500);
   }
 
@@ -43,26 +43,22 @@ const explorer = (() => {
     draw();
   }
 
-  // once for each frame, however many events there were
+  // at most once per frame, however many events there were
   let dirty = false;
   function later(solve) {
     dirty = dirty || solve;
-    if (waiting) return;
-    waiting = requestAnimationFrame(() => {
-      waiting = 0;
-      if (dirty) {
-        dirty = false;
-        update();
-      } else draw();
-    });
+    if (!waiting) waiting = requestAnimationFrame(flush);
   }
 
+  // solve and draw at once what waits for its frame
   function flush() {
     if (!waiting) return;
     cancelAnimationFrame(waiting);
     waiting = 0;
-    dirty = false;
-    update();
+    if (dirty) {
+      dirty = false;
+      update();
+    } else draw();
   }
 
   function start() {
@@ -78,13 +74,14 @@ const explorer = (() => {
     update();
     store.listen((what) => {
       if (what === "state") {
-        // what is changed while a run is being looked at is seen at its end, unless it is being played
+        // a change shows the end of the new run, unless a run is playing
         if (!player.isPlaying()) player.follow();
         link.remember();
       }
       later(true);
     });
     player.listen(() => later(false));
+    player.beforeMove(flush);
     window.addEventListener("hashchange", () => {
       const next = link.read(location.hash);
       if (!next || link.write(next) === link.write(store.state)) return;

@@ -1,15 +1,15 @@
 "use strict";
-// From what the reader set to what is shown: features, weights of both samples, target, the run of the solver.
+// From the state to what is shown: features, weights of both samples, target, and the run of the solver.
 
 const model = (() => {
   const BOX = { x: [-3, 3], y: [-2, 2] };
-  // what the panel of moments shows, and as far as a target can be moved by hand
+  // range of the moments panel, and limits of a target set by hand
   const VIEW = {
     line: { x: [-3.2, 3.2], y: [-12, 12] },
     curve: { x: [-3.2, 3.2], y: [-1.2, 9.6] },
     plane: { x: [-3.2, 3.2], y: [-2.2, 2.2] },
   };
-  const MOST = 24;
+  const MAX_POINTS = 24;
 
   const dimension = (s) => (s.space === "plane" ? 2 : 1);
   const feature = (space, x) => (space === "line" ? [x[0]] : space === "curve" ? [x[0], x[0] * x[0]] : x.slice(0, 2));
@@ -21,7 +21,7 @@ const model = (() => {
     return -0.5 * precision * square;
   }
 
-  // b: the mean of the p features under the p likelihood, or the one set by hand
+  // b: the weighted mean of the p features, or the target set by hand
   function targetOf(s) {
     const k = s.space === "line" ? 1 : 2;
     const logW = tilt.normalise(s.p.map((x) => logLikelihood(s, x, s.yp, s.tp)));
@@ -38,7 +38,7 @@ const model = (() => {
     const logBase = s.q.map((x) => logLikelihood(s, x, s.yq, s.tq));
     const problem = tilt.problem(F, b, logBase, s.R, s.norm);
     const run = solver.solve(problem, s.method);
-    // where the run should end, which gradient descent need not reach
+    // the solution, which gradient descent need not reach
     const best = s.method === "newton" ? run : solver.solve(problem);
     return {
       state: s,
@@ -54,7 +54,7 @@ const model = (() => {
     };
   }
 
-  // the point of the run at a step, or between two: δ on the straight line, everything else computed from it
+  // a point of the run at or between steps: δ is interpolated, everything else is computed from it
   function at(m, time) {
     const last = m.steps;
     const t = Math.max(0, Math.min(time, last));
@@ -73,5 +73,5 @@ const model = (() => {
 
   const logRatio = (m, now, x) => linear.dot(now.delta, feature(m.state.space, x)) - now.logZ;
 
-  return { BOX, VIEW, MOST, build, at, dimension, targetOf, logRatio };
+  return { BOX, VIEW, MAX_POINTS, build, at, dimension, targetOf, logRatio };
 })();

@@ -1,5 +1,5 @@
 "use strict";
-// The norm of the moment constraint, its dual norm on δ, and the projection on its ball; k is 1 or 2.
+// The norm of the moment constraint, its dual norm on δ, and the projection onto its ball; k is 1 or 2.
 
 const norms = (() => {
   const abs = (v) => v.map(Math.abs);
@@ -30,7 +30,7 @@ const norms = (() => {
     return v.map((x) => Math.sign(x) * Math.max(Math.abs(x) - level, 0));
   }
 
-  // corners of the unit ball, in order round it; the ball of norm 2 is a circle and has none
+  // corners of the unit ball, counter-clockwise; the ball of norm 2 is a circle and has none
   const corners = {
     inf: [
       [1, 1],

@@ -1,5 +1,5 @@
 "use strict";
-// Numbers as people read them.
+// Formatting of numbers.
 
 const numbers = (() => {
   const minus = (text) => text.replace(/-/g, "−");
@@ -30,7 +30,7 @@ const numbers = (() => {
   const gap = (x) => (x >= 0.001 && x < 1e4 ? plain(x, x < 0.1 ? 4 : 3) : small(x));
   const vector = (v, digits = 3) =>
     v.length === 1 ? plain(v[0], digits) : `(${v.map((x) => plain(x, digits)).join(", ")})`;
-  // tick labels: as many digits as the step has
+  // tick labels, with as many digits as the step needs
   const tick = (x, step) =>
     minus((Math.abs(x) < 1e-12 ? 0 : x).toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
 

@@ -1,5 +1,5 @@
 "use strict";
-// Configurations that a lecture begins with.
+// Configurations to start from.
 
 const presets = (() => {
   const onLine = (xs) => xs.map((x, i) => [x, Math.round(150 * Math.sin(2.4 * i + 1)) / 100]);
@@ -48,49 +48,49 @@ const presets = (() => {
   const plane = { ...base, space: "plane", q: cloudQ, p: cloudP };
 
   const all = [
-    { key: "kliep", name: "KLIEP", say: "flat likelihoods, points on a line", state: base },
+    { key: "kliep", name: "KLIEP", hint: "flat likelihoods, points on a line", state: base },
     {
       key: "posterior",
       name: "Posterior ratio",
-      say: "two likelihoods weigh the samples",
+      hint: "two likelihoods weight the samples",
       state: { ...base, tp: 2, tq: 1 },
     },
-    { key: "plane", name: "Plane", say: "two features", state: { ...plane, tp: 0.5, tq: 0.5 } },
+    { key: "plane", name: "Plane", hint: "two features", state: { ...plane, tp: 0.5, tq: 0.5 } },
     {
       key: "peaked",
       name: "Peaked likelihood",
-      say: "the q weights are far from where they must go",
+      hint: "the base weights are far from the target",
       state: { ...base, tp: 4, yp: [1.5, 0.4], tq: 12, yq: [-1.2, -0.3] },
     },
     {
       key: "boundary",
       name: "On the boundary",
-      say: "the dual has an answer, the primal runs away",
+      hint: "the dual has a solution, the primal does not",
       state: { ...plane, q: square, hand: true, b: [-0.2, -1] },
     },
     {
       key: "outside",
       name: "Outside the hull",
-      say: "no answer, and a proof of it",
+      hint: "no solution, and a proof of that",
       state: { ...plane, p: shifted(1.2, 1) },
     },
     {
       key: "rescued",
-      name: "A radius rescues",
-      say: "outside the hull, but within R",
+      name: "Rescued by a radius",
+      hint: "outside the hull, but within R",
       state: { ...plane, p: shifted(1.2, 1), R: 0.9 },
     },
     {
       key: "sparse",
       name: "Sparse δ",
-      say: "norm ∞ sets a coefficient to zero",
+      hint: "norm ∞ sets a coefficient to zero",
       state: { ...plane, p: shifted(0.5, 0), norm: "inf", R: 0.3 },
     },
-    { key: "curve", name: "Mean and spread", say: "features x and x²", state: { ...base, space: "curve", tp: 1.5 } },
+    { key: "curve", name: "Mean and spread", hint: "features x and x²", state: { ...base, space: "curve", tp: 1.5 } },
     {
       key: "doubled",
-      name: "Doubled points",
-      say: "two points in one place count twice",
+      name: "Duplicate points",
+      hint: "two points in the same place count twice",
       state: { ...base, q: onLine([-2.2, -1.4, -0.9, -0.3, -0.3, -0.3, 0.6, 0.6, 1.3, 2.1]) },
     },
   ];

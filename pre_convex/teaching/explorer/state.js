@@ -1,5 +1,5 @@
 "use strict";
-// What the reader set, what was set before, and who has to be told.
+// The state, its undo history, and its listeners.
 
 const store = (() => {
   let state = presets.copy(presets.all[0].state);
@@ -8,11 +8,11 @@ const store = (() => {
   let lastMark = 0;
   let selected = null;
   const listeners = [];
-  const tell = (what = "state") => listeners.forEach((f) => f(what));
+  const notify = (what = "state") => listeners.forEach((f) => f(what));
   const round = (x) => Math.round(x * 100) / 100;
   const { clamp } = linear;
 
-  // changes that follow each other closely under one name, such as a drag, are undone together
+  // quick successive changes under one name, such as a drag, are undone together
   let lastName = null;
   function change(name, edit) {
     const before = presets.copy(state);
@@ -23,7 +23,7 @@ const store = (() => {
     }
     [lastName, lastMark] = [name, now];
     future = [];
-    tell();
+    notify();
   }
 
   function keepPast(before) {
@@ -39,7 +39,7 @@ const store = (() => {
     state = next;
     lastName = null;
     if (selected && !exists(selected)) selected = null;
-    tell();
+    notify();
   }
 
   function undo() {
@@ -59,10 +59,10 @@ const store = (() => {
   function select(kind, index = 0) {
     if (selected && selected.kind === kind && selected.index === index) return;
     selected = { kind, index };
-    tell("selection");
+    notify("selection");
   }
 
-  // where a handle is: a point of a sample, an observation, or the target
+  // position of a handle: a sample point, an observation, or the target
   function place({ kind, index }) {
     if (kind === "q" || kind === "p") return state[kind][index];
     if (kind === "yp" || kind === "yq") return state[kind];
@@ -85,7 +85,7 @@ const store = (() => {
     });
   }
 
-  // the target follows the pointer when the p sample and its observation move as one
+  // move the p sample and its observation together, so that the target follows the pointer
   function moveSample(s, x) {
     const { b } = model.targetOf(s);
     const by = [x[0] - b[0], s.space === "plane" ? x[1] - b[1] : 0];
@@ -100,7 +100,7 @@ const store = (() => {
   }
 
   function add(kind, x) {
-    if (state[kind].length >= model.MOST) return false;
+    if (state[kind].length >= model.MAX_POINTS) return false;
     change("add", (s) => {
       s[kind].push([round(clamp(x[0], model.BOX.x)), round(clamp(x[1], model.BOX.y))]);
       lastName = null;
@@ -120,7 +120,7 @@ const store = (() => {
     return true;
   }
 
-  // by hand starts where the sample has it
+  // a target set by hand starts at the mean of the sample
   function setHand(hand) {
     change("hand", (s) => {
       if (hand && !s.hand) {

@@ -1,5 +1,5 @@
 "use strict";
-// [STEP]: the minimum of −⟨c,x⟩ + ½x'Hx + R‖x‖_* in one or two dimensions, which is a Newton step for c = Hδ − γ.
+// [STEP]: minimiser of −⟨c,x⟩ + ½x'Hx + R‖x‖_* in one or two dimensions, which is a Newton step for c = Hδ − γ.
 
 const step = (() => {
   const { dot, add, times, eigen, solve } = linear;
@@ -25,8 +25,8 @@ const step = (() => {
     );
   };
 
-  // faces of the dual ball of the norms ∞ and 1: x = Σ z_i basis_i with ‖x‖_* = ⟨weight, z⟩ where `holds`
-  function faces(order) {
+  // facets and corners of the dual ball for norms ∞ and 1: x = Σ z_i basis_i has ‖x‖_* = ⟨weight, z⟩ where `holds`
+  function facets(order) {
     const found = [];
     const signs = [1, -1];
     if (order === "inf") {
@@ -71,7 +71,7 @@ const step = (() => {
     const objective = (x) => 0.5 * dot(x, times(H, x)) - dot(c, x) + R * norms.dual(order, x);
     let best = c.map(() => 0);
     let low = 0;
-    for (const { basis, weight, holds } of faces(order)) {
+    for (const { basis, weight, holds } of facets(order)) {
       const inner = basis.map((u) => basis.map((v) => dot(u, times(H, v))));
       const pull = basis.map((u, i) => dot(u, c) - R * weight[i]);
       const z = solve(inner, pull);

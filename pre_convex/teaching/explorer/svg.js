@@ -1,5 +1,5 @@
 "use strict";
-// Drawing that keeps its elements: what is drawn again under the same key is changed, not replaced, so that focus stays.
+// SVG drawing that reuses elements: what is drawn again under the same key is updated, so it keeps the focus.
 
 const svg = (() => {
   const NS = "http://www.w3.org/2000/svg";
@@ -12,7 +12,7 @@ const svg = (() => {
       this.used = new Set();
     }
 
-    // groups are drawn in the order in which they are first named
+    // groups are stacked in the order of their first use
     group(name, attributes = {}) {
       if (!this.groups.has(name)) {
         const g = document.createElementNS(NS, "g");
@@ -76,7 +76,7 @@ const svg = (() => {
   function ticks(low, high, count = 5) {
     const raw = (high - low) / count;
     const power = 10 ** Math.floor(Math.log10(raw));
-    // the step that comes nearest to the count, counted as ratios
+    // the step that comes closest to the count, on a log scale
     const far = (s) => Math.abs(Math.log(s / raw));
     const step = [1, 2, 5, 10].map((m) => m * power).reduce((s, t) => (far(t) < far(s) ? t : s));
     const found = [];
@@ -84,7 +84,7 @@ const svg = (() => {
     return { values: found, step };
   }
 
-  // the smallest of 1, 1.5, 2, 3, 5, 7 times a power of ten that is not below x: ranges that do not jump about
+  // the smallest of 1, 1.5, 2, 3, 5, 7 times a power of ten that is at least x, so that ranges do not jump
   function roundUp(x) {
     const power = 10 ** Math.floor(Math.log10(x));
     return [1, 1.5, 2, 3, 5, 7, 10].map((m) => m * power).find((s) => s >= x * 0.9999);

@@ -1,5 +1,5 @@
 "use strict";
-// Light or dark: what the page around it says, what the reader chose, or what the system prefers.
+// Light or dark theme: set by the embedding page, the reader or the system.
 
 const theme = (() => {
   const root = document.documentElement;
@@ -11,7 +11,7 @@ const theme = (() => {
     if (chosen === "auto") root.removeAttribute("data-theme");
     else root.setAttribute("data-theme", chosen);
     const button = document.getElementById("theme");
-    button.setAttribute("aria-label", `Theme: ${chosen}. Change it`);
+    button.setAttribute("aria-label", `Theme: ${chosen}. Change theme`);
     button.querySelector("span").textContent = { auto: "Auto", light: "Light", dark: "Dark" }[chosen];
   }
 
@@ -27,7 +27,7 @@ const theme = (() => {
     });
   }
 
-  // the page around it makes room for all of it
+  // tell the embedding page the height of the content
   function tellHeight() {
     if (window.parent === window) return;
     const height = Math.ceil(document.querySelector(".page").getBoundingClientRect().height);

@@ -14,7 +14,7 @@ const tilt = (() => {
     return z.map((x) => x - total);
   };
 
-  // a problem with features centred at b, so that ⟨b,δ⟩ needs no room in the sums
+  // a problem with features centred at b, so that ⟨b,δ⟩ drops out
   function problem(F, b, logBase, R = 0, norm = "2") {
     return { F, b, R, norm, a: normalise(logBase), G: F.map((f) => add(f, b, -1)) };
   }
@@ -39,7 +39,7 @@ const tilt = (() => {
     return found;
   }
 
-  // the value alone, without a list for every point, since pictures of it ask for thousands
+  // the value alone, without allocating arrays, because plots need thousands of values
   function value(p, delta) {
     const n = p.G.length;
     let top = -Infinity;

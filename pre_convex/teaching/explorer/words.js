@@ -1,12 +1,12 @@
 "use strict";
-// What is going on, in a sentence, and the numbers beside it.
+// The status of the solve in one sentence, and the figures next to it.
 
 const words = (() => {
   const num = numbers.plain;
 
   const names = { optimal: "Optimal", infeasible: "Infeasible", boundary: "On the boundary", inaccurate: "Not proven" };
 
-  // where δ goes when [P] has no minimum
+  // how δ diverges when [P] has no minimum
   const away = (m) =>
     m.k === 1 ? `as δ → ${m.run.hull.direction[0] > 0 ? "∞" : "−∞"}` : "along v, which separates b from the hull";
 
@@ -17,25 +17,25 @@ const words = (() => {
     const step = `Step ${Math.floor(now.time + 1e-9)} of ${m.steps}`;
     if (status === "infeasible") {
       const far = `b lies ${num(hull.radius)} outside the hull, farther than R = ${R}`;
-      const none = `No weights bring their mean ${m.problem.R > 0 ? "that near" : "there"}`;
+      const none = `No weights have a mean ${m.problem.R > 0 ? "that close to b" : "equal to b"}`;
       return last
-        ? `${far}. ${none}: the dual is infeasible, and the primal falls without end ${away(m)}.`
+        ? `${far}. ${none}: the dual is infeasible, and the primal decreases without bound ${away(m)}.`
         : `${step}: ℓ = ${num(now.value, 2)} and falling, ‖δ‖ = ${num(Math.hypot(...now.delta), 1)} and growing; ${far}.`;
     }
     if (status === "boundary") {
       const where =
         m.problem.R > 0 ? "R is exactly the distance from b to the hull" : "b is on the boundary of the hull";
       return last
-        ? `${where}: the dual has a solution, the primal has none. δ runs to infinity while ℓ approaches ${num(m.run.dual, 4)}.`
-        : `${step}: ℓ = ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}; ${where}, and δ will never arrive.`;
+        ? `${where}: the dual has a solution, the primal has none. δ tends to infinity while ℓ approaches ${num(m.run.dual, 4)}.`
+        : `${step}: ℓ = ${num(now.value, 4)}, gap ${numbers.gap(now.proof.gap)}; ${where}, so δ diverges.`;
     }
     const gap = numbers.gap(now.proof.gap);
     if (!last && solver.proven(now.proof.gap, now.value))
-      return `${step}: proven already, ℓ = ${num(now.value, 4)}, gap ${gap}.`;
+      return `${step}: already proven, ℓ = ${num(now.value, 4)}, gap ${gap}.`;
     if (!last && now.proof.gap <= 1e-3) return `${step}: the optimum is at most ${gap} below ${num(now.value, 4)}.`;
     if (!last) return `${step}: the optimum is between ${num(now.proof.dual)} and ${num(now.value)}, gap ${gap}.`;
     if (status === "inaccurate")
-      return `After ${m.steps} steps the gap is still ${numbers.gap(m.run.gap)}: nothing is proven yet.`;
+      return `After ${m.steps} steps the gap is still ${numbers.gap(m.run.gap)}: not proven yet.`;
     const steps = `${m.steps} ${m.state.method === "newton" ? "Newton" : "gradient"} step${m.steps === 1 ? "" : "s"}`;
     const rescued =
       hull.position === "outside" ? `b is ${num(hull.radius)} outside the hull, but within R = ${R}: ` : "";
@@ -46,13 +46,13 @@ const words = (() => {
   }
 
   function figures(m, now) {
-    const runs = m.run.status === "infeasible";
+    const infeasible = m.run.status === "infeasible";
     const { hull } = m.run;
     return [
       ["delta", numbers.vector(now.delta)],
       ["primal", num(now.value, 4)],
-      ["dual", runs ? "none" : num(now.proof.dual, 4)],
-      ["gap", runs ? "none" : numbers.gap(now.proof.gap)],
+      ["dual", infeasible ? "none" : num(now.proof.dual, 4)],
+      ["gap", infeasible ? "none" : numbers.gap(now.proof.gap)],
       ["distance", num(hull.radius)],
       ["size", `${num(tilt.effectiveSize(now.mu), 1)} of ${m.base.length}`],
     ];

@@ -2,7 +2,7 @@
 // Level lines of a function on a grid, by marching squares.
 
 const contours = (() => {
-  // values[row][column] at xs and ys; returns one path for each level
+  // values[row][column] at xs and ys; returns one path per level
   function lines(values, xs, ys, levels) {
     return levels.map((level) => {
       const parts = [];

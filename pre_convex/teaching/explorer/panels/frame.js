@@ -1,18 +1,18 @@
 "use strict";
-// What panels share: a canvas of the width there is, axes, handles, legends.
+// What all panels share: a canvas of the available width, axes, handles, legends.
 
 const frame = (() => {
-  // on a wide screen both rows of panels are seen at once, as far as they stay large enough to be read
-  function room() {
+  // largest height at which both rows of panels fit on a wide screen, if that is still legible
+  function heightLimit() {
     const root = document.documentElement;
     if (!window.matchMedia("(min-width: 1700px)").matches || root.classList.contains("embedded")) return Infinity;
     const above = document.querySelector(".panels").getBoundingClientRect().top + window.scrollY;
-    const texts = 164; // of a panel: its title, formula, legend and caption
+    const texts = 164; // title, formula, legend and caption of a panel
     return Math.max(240, (window.innerHeight - above - 34) / 2 - texts);
   }
 
   class Panel {
-    // `flat` says when the picture is a map, whose unit is the same in both directions
+    // `flat` tells whether both axes have the same unit, as on a map
     constructor(id, draw, flat = () => false) {
       this.flat = flat;
       this.section = document.getElementById(`panel-${id}`);
@@ -25,7 +25,7 @@ const frame = (() => {
     render(m, now) {
       const width = Math.max(260, this.section.querySelector(".plot").clientWidth);
       const level = (4.4 / 6.4) * (width - 36) + 30;
-      const height = Math.round(Math.min(this.flat(m) ? level : Math.max(258, level), room()));
+      const height = Math.round(Math.min(this.flat(m) ? level : Math.max(258, level), heightLimit()));
       const fitting = Math.min(width, Math.round((6.4 / 4.4) * (height - 30) + 36));
       this.canvas.begin(this.flat(m) ? fitting : width, height);
       const { legend = [], caption = "", label = "" } = this.draw(this.canvas, m, now) ?? {};
@@ -53,7 +53,7 @@ const frame = (() => {
     area: '<rect x="2" y="2" width="22" height="12" stroke="none"/>',
     tick: '<path d="M5 8H21"/>',
   };
-  // a piece of a legend: the shape and the class that the panel draws with
+  // symbol of a legend entry, with the shape and class that the panel draws
   function mark([shape, style]) {
     const body = strokes[shape] ?? `<path d="${svg.shapes[shape](13, 8, 5.5)}"/>`;
     return `<svg class="key ${style}" viewBox="0 0 26 16" width="26" height="16" aria-hidden="true">${body}</svg>`;
@@ -106,7 +106,7 @@ const frame = (() => {
     return { sx, sy, box };
   }
 
-  // what is drawn in the group stays inside the box
+  // clip a group to a box
   function clip(c, group, box, id) {
     const name = `clip-${id}`;
     let shape = c.node.querySelector(`#${name} rect`);
@@ -128,7 +128,7 @@ const frame = (() => {
     c.group(group, { "clip-path": `url(#${name})` });
   }
 
-  // something to take hold of: 40 pixels wide for fingers, a stop of the Tab key, a slider to a screen reader
+  // a handle to drag: 40 pixels wide for touch, reachable by Tab, a slider to screen readers
   function handle(c, kind, index, x, y, { label, now, text, tab = true, range = model.BOX.x }) {
     const chosen = store.selected && store.selected.kind === kind && store.selected.index === index;
     return c.put("handles", `${kind}${index}`, "circle", {

@@ -1,10 +1,10 @@
 "use strict";
-// The two values as they close in on each other, and their gap on a logarithmic scale.
+// Primal and dual values along the run, and their gap on a log scale.
 
 const gapPanel = (() => {
   const shape = svg.shapes;
   const FLOOR = -17;
-  // so many steps are a line, and only where it ends is marked
+  // with more steps than this only the last one is marked
   const MANY = 40;
   const marked = (steps) => (steps.length > MANY ? steps.slice(-1) : steps);
 
@@ -14,7 +14,7 @@ const gapPanel = (() => {
     const primal = path.map((point) => point.value);
     const dual = path.map((point) => point.proof.dual);
     const span = Math.max(...primal) - Math.min(...primal) || 0.1;
-    // the first lower bounds may be far below; the picture is of the values that meet
+    // the first lower bounds may be far below and are cut off
     const low = runs ? Math.min(...primal) : Math.max(Math.min(...dual), Math.min(...primal) - 2 * span);
     const { sx, sy, box } = frame.axes(c, {
       ...xAxis,
@@ -40,7 +40,7 @@ const gapPanel = (() => {
       c.put("values", `p${i}`, "circle", { class: "mark of-delta", cx: sx(i), cy: sy(primal[i]), r: 3 }),
     );
     if (runs) {
-      // the primal falls from the left to the right, which leaves this corner free
+      // the primal falls from left to right, so this corner is free
       const at = { class: "name of-q", x: box.left + 8, y: box.bottom - 8 };
       c.put("text", "none", "text", at, "dual: infeasible");
     }
@@ -111,8 +111,8 @@ const gapPanel = (() => {
           [["dots", "proven"], "proven to 10⁻⁸"],
         ];
     const caption = runs
-      ? "The primal falls and the dual has <b>no value</b>."
-      : `Gap <b>${numbers.gap(now.proof.gap)}</b>: no δ is better by more than that.`;
+      ? "The primal is unbounded, and the dual has <b>no feasible point</b>."
+      : `Gap <b>${numbers.gap(now.proof.gap)}</b>: no δ has a value lower by more than that.`;
     return {
       legend,
       caption,

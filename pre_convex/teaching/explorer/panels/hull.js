@@ -1,11 +1,11 @@
 "use strict";
-// The hull of the q features, the target b with its ball of radius R, and the moments F'μ on their way to it.
+// The hull of the q features, the target b with its ball of radius R, and the path of the moments F'μ.
 
 const hullPanel = (() => {
   const shape = svg.shapes;
   const num = numbers.plain;
 
-  // on the line, height is δ: the curve shows which mean F'μ(δ) each δ gives; it stays within the hull
+  // on the line the vertical axis is δ: the curve shows the mean F'μ(δ), which stays within the hull
   function onLine(c, m, now, reach) {
     const F = m.F.map((f) => f[0]);
     const [low, high] = [Math.min(...F), Math.max(...F)];
@@ -83,7 +83,7 @@ const hullPanel = (() => {
       });
       return;
     }
-    // the plane ⟨v, x⟩ = max⟨v, F⟩, through the nearest point
+    // the line ⟨v, x⟩ = max⟨v, F⟩, through the nearest point
     const v = hull.direction;
     const top = Math.max(...m.F.map((f) => linear.dot(v, f)));
     const on = linear.add(end, v, (top - linear.dot(v, end)) / linear.dot(v, v));
@@ -182,7 +182,7 @@ const hullPanel = (() => {
       [["diamond", "mark of-b"], "target b"],
       [
         ["square", m.k === 1 ? "mark of-moment" : "ring of-moment"],
-        m.k === 1 ? "F′μ(δ), the mean that δ gives" : "F′μ and its path",
+        m.k === 1 ? "F′μ(δ), the mean for each δ" : "F′μ and its path",
       ],
     ];
     if (m.problem.R > 0)

@@ -1,10 +1,10 @@
 "use strict";
-// The samples on the line: a lane for p, a lane for q, a bar for every weight, and the two means between them.
+// The samples on the line: one lane each for p and q, a bar for every weight, and the two means.
 
 const lanes = (() => {
   const shape = svg.shapes;
 
-  // bars of points in the same place stand on each other, since these points count together
+  // stack the bars of points in the same place, because their weights add up
   function stacked(points, weights) {
     const heights = new Map();
     return points.map((x, j) => {
@@ -38,7 +38,7 @@ const lanes = (() => {
     });
   }
 
-  // a target set by hand needs a line and no lane
+  // a target set by hand needs only a line instead of a lane
   function heights(c, s) {
     const tall = s.hand ? c.height - 128 : (c.height - 84) / 2 - 24;
     return [{ p: s.hand ? 36 : tall + 32, q: c.height - 42 }, tall];
@@ -90,7 +90,7 @@ const lanes = (() => {
     c.pixels = (x) => [sx(x[0]), 0];
   }
 
-  // b and F'μ, which the dual makes agree
+  // b and F'μ
   function means(c, m, now, sx, base) {
     const b = sx(Math.max(-3.1, Math.min(3.1, m.b[0])));
     const mean = sx(now.mean[0] + m.b[0]);

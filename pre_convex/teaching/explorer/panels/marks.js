@@ -1,5 +1,5 @@
 "use strict";
-// What both pictures of the samples have: handles of the points, observations with their names, a sentence for a point.
+// Shared by both views of the samples: handles, observations with labels, and a sentence about a point.
 
 const marks = (() => {
   const num = numbers.plain;
@@ -19,7 +19,7 @@ const marks = (() => {
     frame.handle(c, kind, index, x, y, { label, now: m.state[kind][index][0], text: sentence(m, now, kind, index) });
   }
 
-  // a cross and the letter y with its index, which has no letter of its own for q
+  // a cross and the label y with its index; Unicode has no subscript q
   function observation(c, side, y, px, py, [tx, ty]) {
     c.put("observed", `${side}x`, "path", { class: `cross of-${side}`, d: svg.shapes.cross(px, py, 5) });
     c.put("observed", `${side}t`, "text", { class: `name of-${side} halo`, x: tx, y: ty }, "y");

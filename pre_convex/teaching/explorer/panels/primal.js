@@ -72,7 +72,7 @@ const primalPanel = (() => {
     c.put("marks", "now", "path", { class: "mark of-delta", d: shape.circle(at[0], Math.min(at[1], box.bottom), 5.5) });
   }
 
-  // the grid of values and its level lines change with the problem, not with the iterate
+  // level lines change with the problem, not with the iterate, so they are cached
   function levelLines(c, m, sx, sy, Dx, Dy, bottom) {
     const key = `${c.width}x${c.height}`;
     if (cache.problem === m.problem && cache.key === key) return cache.found;
@@ -152,9 +152,9 @@ const primalPanel = (() => {
         legend.push([["dash", "separator"], runs ? "separating direction v" : "supporting direction v"]);
     }
     const caption = runs
-      ? `ℓ falls without end ${m.k === 1 ? words.away(m) : "along v"}: <b>no minimum</b>. Now ${num(now.value)}.`
+      ? `ℓ decreases without bound ${m.k === 1 ? words.away(m) : "along v"}: <b>no minimum</b>. Now ${num(now.value)}.`
       : m.run.status === "boundary"
-        ? "ℓ falls towards its limit and <b>never reaches it</b>: δ runs away."
+        ? "ℓ approaches its limit and <b>never reaches it</b>: δ diverges."
         : `ℓ = <b>${num(now.value, 4)}</b> at δ = ${numbers.vector(now.delta)}.`;
     return { legend, caption, label: `Primal objective, ${num(now.value)} at δ = ${numbers.vector(now.delta)}` };
   }

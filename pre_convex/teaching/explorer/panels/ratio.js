@@ -1,5 +1,5 @@
 "use strict";
-// The ratio r(x) that δ stands for: a curve on the line, level lines of log r in the plane.
+// The ratio r(x) for δ: a curve on the line, level lines of log r in the plane.
 
 const ratioPanel = (() => {
   const shape = svg.shapes;
@@ -9,7 +9,7 @@ const ratioPanel = (() => {
     return { sx, box, height: (r) => sy(Math.min(r, 10 * top)) };
   }
 
-  // powers of ten, where the ratio is too steep to be seen otherwise
+  // powers of ten, for a ratio too steep for a linear scale
   function onLogScale(c, s, end, at) {
     const logs = s.q.map((x) => Math.log10(at(x[0], end))).filter(Number.isFinite);
     const [low, high] = [Math.floor(Math.min(...logs, 0)) - 1, Math.ceil(Math.max(...logs, 0)) + 1];
@@ -136,7 +136,7 @@ const ratioPanel = (() => {
     return svg.path([linear.add(foot, along), linear.add(foot, along, -1)].map((x) => [sx(x[0]), sy(x[1])]));
   }
 
-  // where the line of a level crosses a diagonal or the middle of the box, so that its number can be read
+  // position of the label of a level line: where it crosses the ray along δ
   function labelAt(now, level) {
     const wanted = level + now.logZ;
     const size = Math.hypot(...now.delta);

@@ -1,5 +1,5 @@
 "use strict";
-// Both samples where the reader moves them, with their likelihoods and weights.
+// Both samples, where points can be moved, with likelihoods and weights.
 
 const samplesPanel = (() => {
   function legendOf(s, plane) {
@@ -16,8 +16,8 @@ const samplesPanel = (() => {
   function captionOf(m, now) {
     const { selected } = store;
     if (!selected || (selected.kind !== "q" && selected.kind !== "p")) {
-      const full = m.state.q.length >= model.MOST;
-      return full ? `Drag a point. ${model.MOST} are the most.` : "Drag a point, or click an empty place to add one.";
+      const full = m.state.q.length >= model.MAX_POINTS;
+      return full ? `Drag a point. The maximum is ${model.MAX_POINTS} points.` : "Drag a point, or click an empty spot to add one.";
     }
     const { kind, index } = selected;
     return `<b>${kind} ${index + 1}</b>: ${marks.sentence(m, now, kind, index)}.`;
@@ -29,7 +29,7 @@ const samplesPanel = (() => {
     for (const name of ["grid", "back", "bars", "marks", "means", "observed", "handles"]) c.group(name);
     if (!plane) c.group("back", { "clip-path": null });
     (plane ? scatter : lanes).draw(c, m, now);
-    const label = `Both samples: ${s.q.length} q points and ${s.p.length} p points, to be moved`;
+    const label = `Both samples: ${s.q.length} q points and ${s.p.length} p points, which can be moved`;
     return { legend: legendOf(s, plane), caption: captionOf(m, now), label };
   }
 

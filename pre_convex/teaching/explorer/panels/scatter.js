@@ -1,5 +1,5 @@
 "use strict";
-// The samples in the plane: areas are weights, dashed circles the likelihoods.
+// The samples in the plane: areas show weights, dashed circles likelihoods.
 
 const scatter = (() => {
   const shape = svg.shapes;

@@ -1,5 +1,5 @@
 "use strict";
-// How far the panels look: as far as the whole run goes, in round numbers, so that nothing moves while it is played.
+// Axis ranges that cover the whole run, in round numbers, so that they stay fixed during playback.
 
 const views = (() => {
   const ends = (m) => (m.best.status === "optimal" ? [m.best] : []);

@@ -1,5 +1,5 @@
 "use strict";
-// The dual variables: a weight μ for every q point, beside the base weight it starts from.
+// The dual variables: a weight μ for every q point, next to its base weight.
 
 const weightsPanel = (() => {
   function draw(c, m, now) {
@@ -16,7 +16,7 @@ const weightsPanel = (() => {
     });
     const slot = (box.right - box.left) / n;
     const wide = Math.min(slot * 0.36, 18);
-    c.slots = { n, left: box.left, slot, order };
+    c.columns = { n, left: box.left, slot, order };
     const lifted = now.proof.mu && now.proof.gap > 1e-7 ? now.proof.mu : null;
     order.forEach((j, i) => {
       const x = box.left + (i + 0.5) * slot;
@@ -44,7 +44,7 @@ const weightsPanel = (() => {
         height: box.bottom - sy(now.mu[j]),
       });
       if (lifted) {
-        // a light edge, so that the tick is seen on a bar too
+        // a light outline, so that the tick stands out on a bar
         for (const [part, more] of [
           ["lift-back", 1.5],
           ["lifted", 0],
@@ -77,14 +77,14 @@ const weightsPanel = (() => {
     const none = m.run.status === "infeasible";
     const caption = none
       ? "<b>No weights</b> satisfy the constraint: the dual is infeasible."
-      : `The weights are worth <b>${numbers.plain(size, 1)}</b> equal points of ${n}.`;
+      : `Effective sample size <b>${numbers.plain(size, 1)}</b> of ${n} points.`;
     return { legend, caption, label: `Weights of ${n} q points; effective size ${numbers.plain(size, 1)}` };
   }
 
   const panel = new frame.Panel("weights", draw);
-  // a bar stands for a point: a click on it selects the point
+  // a click on a bar selects its point
   panel.canvas.node.addEventListener("click", (event) => {
-    const { n, left, slot, order } = panel.canvas.slots;
+    const { n, left, slot, order } = panel.canvas.columns;
     const i = Math.floor((event.clientX - panel.canvas.node.getBoundingClientRect().left - left) / slot);
     if (i >= 0 && i < n) store.select("q", order[i]);
   });
