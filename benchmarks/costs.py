@@ -1,33 +1,39 @@
-"""What the parts of a solve cost, as ratios within one run: ``make costs``. The choices in README.md rest on it."""
+"""Cost of the parts of a solve, as ratios within one run: ``make costs``.
+
+The design choices that README.md explains rest on these ratios.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from types import ModuleType
 
 import numpy as np
 from scale import compare, correlated, isotropic, lbfgs
-from storing import quote, store
+from storing import markdown_table, quote, store
 from threadpoolctl import threadpool_limits
 
 import pre_convex as pre
-import pre_convex.linear as linear
-import pre_convex.passes as passes
+import pre_convex._internal.linear_algebra as linear
+import pre_convex.data.passes as passes
+import pre_convex.data.rows as data_rows
 import pre_convex.solvers.newton as engine
-from pre_convex.passes import Rows, tilt
-from pre_convex.solution import certificate
-from pre_convex.solvers.steps import make_penalty
+from pre_convex.certificate.certificate import make_certificate
+from pre_convex.data.passes import tilt
+from pre_convex.data.rows import Rows
+from pre_convex.penalties import make_penalty
 
 PASS = "plain passes"
 
 
 def uncentred(rows: Rows, delta: np.ndarray) -> np.ndarray:
-    """Covariance as a sum of products less the product of the means."""
+    """Covariance as the mean of products minus the product of means."""
     total, mean, second = 0.0, np.zeros(delta.size), np.zeros((delta.size, delta.size))
-    for block, f in rows.blocks():
-        w = np.exp(f @ delta + rows.log_base[block])
+    for chunk, f in rows.chunks():
+        w = np.exp(f @ delta + rows.log_base[chunk])
         total += w.sum()
         mean += w @ f
         g = f * np.sqrt(w)[:, None]
@@ -36,18 +42,20 @@ def uncentred(rows: Rows, delta: np.ndarray) -> np.ndarray:
 
 
 def ratio(task: Callable[[], object], unit: Callable[[], object], repeats: int) -> float:
+    """Time of a task, divided by the time of another."""
     taken, base = compare(task, unit, most=repeats)
     return taken / base
 
 
-def alone(task: Callable[[], object]) -> None:
+def in_one_thread(task: Callable[[], object]) -> None:
+    """Run a task with BLAS in one thread."""
     with threadpool_limits(1, "blas"):
         task()
 
 
 @contextmanager
 def changed(module: ModuleType, **values: object) -> Iterator[None]:
-    """While inside, some names of a module stand for something else."""
+    """Set some names of a module within a ``with`` block."""
     before = {name: getattr(module, name) for name in values}
     for name, value in values.items():
         setattr(module, name, value)
@@ -59,70 +67,87 @@ def changed(module: ModuleType, **values: object) -> Iterator[None]:
 
 
 def full_passes(problem: pre.RatioProblem, tol: float) -> float:
+    """Number of passes over all rows in one solve."""
     return float(engine.newton(problem, make_penalty(problem), tol=tol).passes)
 
 
-def run(n: int, repeats: int) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
+#: a measured part: its name, cost and unit
+Cost = tuple[str, float, str]
 
-    def record(part: str, value: float, unit: str) -> None:
-        rows.append({"part": part, "ratio": round(value, 2), "unit": unit})
-        print(f"{part:70s} {value:7.2f} {unit}", flush=True)
 
-    b, F = isotropic(n, 20)
+def of_passes(b: np.ndarray, F: np.ndarray, repeats: int) -> Iterator[Cost]:
+    """Passes over many rows and alternatives to them, in units of a plain pass."""
     problem = pre.RatioProblem(b, F)
-    data, delta = problem.rows, pre.solve(problem).delta
-    plain = lambda: tilt(data, delta, covariance=False)  # noqa: E731
-    record("a pass with covariance", ratio(lambda: tilt(data, delta), plain, repeats), PASS)
-    record("a pass with covariance, not centred by block", ratio(lambda: uncentred(data, delta), plain, repeats), PASS)
-    record("minimum and maximum of every column", ratio(lambda: (F.min(0), F.max(0)), plain, repeats), PASS)
-    record("a plain pass in one thread", ratio(lambda: alone(plain), plain, repeats), PASS)
-    covariance = lambda: tilt(data, delta)  # noqa: E731
-    record("a pass with covariance in one thread", ratio(lambda: alone(covariance), plain, repeats), PASS)
-    whole = lambda: passes._without_covariance(data, delta)  # noqa: E731
-    record("a plain pass with BLAS's own threads instead", ratio(whole, plain, repeats), PASS)
-    with changed(passes, PART_NUMBERS=500_000):
-        small_parts = compare(plain, lambda: None, most=repeats)[0]
-    record("a plain pass in parts of 500,000 numbers", small_parts / compare(plain, plain, most=repeats)[0], PASS)
-    record("a copy by columns", ratio(lambda: np.asfortranarray(F), plain, repeats), PASS)
+    rows, delta = problem.rows, pre.solve(problem).delta
     narrow = pre.RatioProblem.from_blocks(None, F.astype(np.float32), target=b)
-    record(
-        "a plain pass over float32 numbers, each block turned into float64",
-        ratio(lambda: narrow.tilt(delta), plain, repeats),
-        PASS,
-    )
-    record("RatioProblem(b, F): every number looked at", ratio(lambda: pre.RatioProblem(b, F), plain, repeats), PASS)
-    solve = lambda p=problem: pre.solve(p, tol=1e-9)  # noqa: E731
+
+    def plain() -> object:
+        return tilt(rows, delta, covariance=False)
+
+    tasks: dict[str, Callable[[], object]] = {
+        "a pass with covariance": lambda: tilt(rows, delta),
+        "a pass with covariance, not centred by block": lambda: uncentred(rows, delta),
+        "minimum and maximum of every column": lambda: (F.min(0), F.max(0)),
+        "a plain pass in one thread": lambda: in_one_thread(plain),
+        "a pass with covariance in one thread": lambda: in_one_thread(lambda: tilt(rows, delta)),
+        "a plain pass with BLAS's own threads instead": lambda: passes._unscaled_moments(rows, delta),
+        "a copy by columns": lambda: np.asfortranarray(F),
+        "a plain pass over float32 numbers, converted to float64 block by block": lambda: narrow.tilt(delta),
+        "RatioProblem(b, F), which validates every number": lambda: pre.RatioProblem(b, F),
+    }
+    for name, task in tasks.items():
+        yield name, ratio(task, plain, repeats), PASS
+    with changed(data_rows, BLOCK_NUMBERS=500_000):
+        small_blocks = compare(plain, lambda: None, most=repeats)[0]
+    yield "a plain pass in blocks of 500,000 numbers", small_blocks / compare(plain, plain, most=repeats)[0], PASS
     for size in (40_000, 140_000):
-        with changed(engine, _size_of_subset=lambda *_, size=size: min(size, n // 4)):
+        with changed(engine, _subset_size=lambda *_, size=size: min(size, len(F) // 4)):
             made = full_passes(problem, 1e-9)
-            record(f"full passes of a solve to 1e-09, subset of {size:,} rows", made, "passes")
-            record(f"what comes on top of them, subset of {size:,} rows", ratio(solve, plain, repeats) - made, PASS)
+            yield f"full passes of a solve to 1e-09, subset of {size:,} rows", made, "passes"
+            other = ratio(lambda: pre.solve(problem, tol=1e-9), plain, repeats) - made
+            yield f"other work of that solve, subset of {size:,} rows", other, PASS
+
+
+def of_curvature(b: np.ndarray, F: np.ndarray) -> Iterator[Cost]:
+    """Full passes of a solve with and without secant updates and shrinkage of the curvature."""
+    problem, mixed = pre.RatioProblem(b, F), pre.RatioProblem(*correlated(*F.shape))
     for tol in (1e-9, 1e-12):
-        record(f"full passes of a solve to {tol:g}, with secant updates", full_passes(problem, tol), "passes")
+        yield f"full passes of a solve to {tol:g}, with secant updates", full_passes(problem, tol), "passes"
         with changed(engine, _secant=lambda H, s, y: H):
-            record(f"full passes of a solve to {tol:g}, without secant updates", full_passes(problem, tol), "passes")
-    mixed = pre.RatioProblem(*correlated(n, 20))
-    record("full passes of a solve to 1e-09, correlated", full_passes(mixed, 1e-9), "passes")
-    with changed(linear, MOSTLY_NOISE=1.0):
-        record("full passes, correlated, curvature shrunk all the same", full_passes(mixed, 1e-9), "passes")
+            yield f"full passes of a solve to {tol:g}, without secant updates", full_passes(problem, tol), "passes"
+    yield "full passes of a solve to 1e-09, correlated", full_passes(mixed, 1e-9), "passes"
+    with changed(linear, MAX_SHRINKAGE_FACTOR=1.0):
+        yield "full passes, correlated, with correlations always shrunk", full_passes(mixed, 1e-9), "passes"
+
+
+def of_few_rows(repeats: int) -> Iterator[Cost]:
+    """Parts of a solve with 5,000 rows and 10 features."""
     small = pre.RatioProblem(*isotropic(5_000, 10))
-    at, fit = pre.solve(small).delta, lambda: pre.solve(small)
-    some = small.rows.take(slice(None, None, 5))
+    delta = pre.solve(small).delta
+    fifth = small.rows.take(slice(None, None, 5))
     by_rows, by_columns = Rows(small.features_q, small.log_base), small.rows
-    record(
+    yield (
         "n = 5,000, k = 10: a pass with covariance over a copy by columns",
-        ratio(lambda: tilt(by_columns, at), lambda: tilt(by_rows, at), 20 * repeats),
+        ratio(lambda: tilt(by_columns, delta), lambda: tilt(by_rows, delta), 20 * repeats),
         "of one by rows",
     )
-    parts = {
-        "two passes with covariance": lambda: [tilt(small.rows, at) for _ in range(2)],
-        "three plain passes": lambda: [tilt(small.rows, at, covariance=False) for _ in range(3)],
-        "the certificate on a fifth of the rows, its own pass included": lambda: certificate(small, at, rows=some),
+    tasks: dict[str, Callable[[], object]] = {
+        "two passes with covariance": lambda: [tilt(small.rows, delta) for _ in range(2)],
+        "three plain passes": lambda: [tilt(small.rows, delta, covariance=False) for _ in range(3)],
+        "the certificate on a fifth of the rows, with its pass": lambda: make_certificate(small, delta, rows=fifth),
         "L-BFGS-B": lbfgs(small),
     }
-    for name, part in parts.items():
-        record(f"n = 5,000, k = 10: {name}", ratio(part, fit, 20 * repeats), "of a solve")
+    for name, task in tasks.items():
+        yield f"n = 5,000, k = 10: {name}", ratio(task, lambda: pre.solve(small), 20 * repeats), "of a solve"
+
+
+def run(n: int, repeats: int) -> list[dict[str, object]]:
+    """Measure and print all parts."""
+    b, F = isotropic(n, 20)
+    rows: list[dict[str, object]] = []
+    for part, value, unit in chain(of_passes(b, F, repeats), of_curvature(b, F), of_few_rows(repeats)):
+        rows.append({"part": part, "ratio": round(value, 2), "unit": unit})
+        print(f"{part:78s} {value:7.2f} {unit}", flush=True)
     return rows
 
 
@@ -130,14 +155,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--store", action="store_true", help="write the results file and the table that quotes it")
+    parser.add_argument("--store", action="store_true", help="write the results file and the table in README.md")
     arguments = parser.parse_args()
     rows = run(arguments.rows, arguments.repeats)
     if arguments.store:
         path = store("costs", rows, ("pre_convex", "numpy", "scipy"))
-        lines = [f"| {row['part']} | {row['ratio']} {row['unit']} |" for row in rows]
-        quote("benchmarks/README.md", "costs", ["| part | cost |", "|---|---|", *lines])
-        print(f"written: {path.name} and the table that quotes it")
+        body = [[row["part"], f"{row['ratio']} {row['unit']}"] for row in rows]
+        quote("benchmarks/README.md", "costs", markdown_table(["part", "cost"], body))
+        print(f"written: {path.name} and the table in README.md")
 
 
 if __name__ == "__main__":

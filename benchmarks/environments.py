@@ -1,7 +1,7 @@
-"""All tests in an environment of its own: ``make test-oldest``, ``make test-newest``, ``make test-pinned``.
+"""Run all tests with other versions of the dependencies: ``make test-oldest``, ``test-newest``, ``test-pinned``.
 
-``pins`` prints the constraints of an environment; ``test`` runs the tests in the environment whose Python runs it, and
-puts versions and counts into ``benchmarks/results/environments.csv`` and the page that quotes it.
+``pins`` prints the constraints for pip; ``test`` runs the tests with the Python that runs this script, and writes
+versions and counts to ``benchmarks/results/environments.csv`` and to the page that shows it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from datetime import date
 from pathlib import Path
 from xml.etree import ElementTree
 
-ROOT = Path(__file__).parents[1]
+from storing import ROOT, markdown_table, quote
+
 TABLE = ROOT / "benchmarks" / "results" / "environments.csv"
 PAGE = "docs/reference/environments.md"
 KINDS = {
@@ -28,19 +29,19 @@ KINDS = {
 }
 PACKAGES = ("numpy", "scipy", "cvxpy", "scikit-learn", "narwhals", "pandas", "polars", "matplotlib", "dask", "zarr")
 COUNTS = ("passed", "failed", "skipped")
-#: old packages on new ones of their own dependencies use what these have deprecated; it is not ours to mend
+#: old packages use what newer versions of their own dependencies have deprecated, which is not ours to fix
 LENIENT = [f"-Wdefault::{kind}" for kind in ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning")]
 
 
-#: tests of the stored table, which is what a run is about to write anew
-OF_THE_TABLE = (
+#: tests of the stored table, which this run replaces
+TABLE_TESTS = (
     "test_the_environments_on_the_page_are_those_that_were_run",
     "test_oldest_and_newest_dependencies_and_every_python_that_is_named_were_run",
 )
 
 
 def requirements() -> list[str]:
-    """What pyproject.toml asks for with a lower bound: dependencies, extras, and the frames that users pass in."""
+    """Requirements of pyproject.toml with a lower bound: dependencies, extras, and libraries of data frames."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = about["project"]["optional-dependencies"].values()
     found = [*about["project"]["dependencies"], *(r for extra in extras for r in extra)]
@@ -61,7 +62,7 @@ def pins(kind: str) -> list[str]:
 
 
 def counted(report: Path) -> dict[str, int]:
-    """Tests that passed, failed and were skipped, from a report in JUnit's format."""
+    """Numbers of tests that passed, failed and were skipped, from a JUnit report."""
     suites = ElementTree.parse(report).getroot().iter("testsuite")
     total = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
     for suite in suites:
@@ -76,7 +77,7 @@ def counted(report: Path) -> dict[str, int]:
 
 
 def rows() -> list[dict[str, str]]:
-    """What is stored."""
+    """The stored table."""
     if not TABLE.exists():
         return []
     with TABLE.open(newline="", encoding="utf-8") as file:
@@ -84,33 +85,32 @@ def rows() -> list[dict[str, str]]:
 
 
 def order(row: dict[str, str]) -> tuple[object, ...]:
+    """Sort key of a row: Python version, then kind of dependencies."""
     return [int(n) for n in row["python"].split(".")[:2]], list(KINDS).index(row["dependencies"])
 
 
 def lines(table: list[dict[str, str]]) -> list[str]:
-    """The table as the page shows it."""
+    """The table in Markdown."""
     shown = ("numpy", "scipy", "cvxpy", "scikit-learn", "narwhals", "pandas", "polars")
     head = ["Python", "dependencies", *shown, *COUNTS, "run on"]
     body = [
         [r["python"], KINDS[r["dependencies"]], *(r[name] for name in shown), *(r[name] for name in COUNTS), r["date"]]
         for r in table
     ]
-    return [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *body]]
+    return markdown_table(head, body)
 
 
 def store(kind: str, counts: dict[str, int]) -> None:
-    """Replace the row of this Python and these dependencies, and the page's table."""
-    from storing import quote
+    """Replace the row for this Python and these dependencies, and update the page."""
+    from pre_convex._internal.versions import installed_versions
 
-    from pre_convex.versions import versions_of
-
-    found = versions_of(PACKAGES)
+    versions = installed_versions(PACKAGES)
     row = {
         "python": platform.python_version(),
         "dependencies": kind,
         **{name: str(counts[name]) for name in COUNTS},
         "date": date.today().isoformat(),
-        **{name: found.get(name, "") for name in PACKAGES},
+        **{name: versions.get(name, "") for name in PACKAGES},
     }
     table = sorted([*(r for r in rows() if order(r) != order(row)), row], key=order)
     with TABLE.open("w", newline="", encoding="utf-8") as file:
@@ -121,14 +121,14 @@ def store(kind: str, counts: dict[str, int]) -> None:
 
 
 def run(kind: str, more: list[str]) -> int:
-    """Run the tests; nothing is stored where one fails, or with arguments of one's own, which may select some.
+    """Run the tests, and store the counts if all pass and no further arguments select some of them.
 
-    A test asks that no stored run has failures: a line of a run that failed would have the next one fail by that alone.
+    A test requires that no stored run has failures, so storing a failed run would make the next one fail too.
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         options = ["-n", "2", "--dist", "worksteal", f"--junitxml={report}", *(LENIENT if kind == "oldest" else [])]
-        options += [f"--deselect=tests/test_packaging.py::{name}" for name in OF_THE_TABLE]
+        options += [f"--deselect=tests/test_packaging.py::{name}" for name in TABLE_TESTS]
         code = subprocess.run([sys.executable, "-m", "pytest", *options, *more], cwd=ROOT).returncode
         if not more and code == 0:
             store(kind, counted(report))

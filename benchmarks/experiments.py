@@ -1,6 +1,6 @@
-"""All experiments of the paper in full, and the pages that quote them: ``python benchmarks/experiments.py [NAME...]``.
+"""Run the paper's experiments in full and fill their pages: ``python benchmarks/experiments.py [NAME...]``.
 
-Results go to ``docs/experiments``. ``--quote-only`` runs nothing and fills the pages from the stored files.
+Results are stored in ``docs/experiments``. ``--quote-only`` only fills the pages from the stored results.
 """
 
 from __future__ import annotations
@@ -10,53 +10,53 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from storing import ROOT, quote
-
-from pre_convex.experiments import EXPERIMENTS, Setting, perform, read_outcome, write_outcome
+from pre_convex_lab.paper import EXPERIMENTS, Setting, perform, read_outcome, write_outcome
+from storing import ROOT, markdown_table, quote
 
 FOLDER = ROOT / "docs" / "experiments"
 
 
 def cell(text: str) -> str:
-    """Text as one cell of a table."""
+    """Escape text for a cell of a Markdown table."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    lines = [head, ["---"] * len(head), *([cell(text) for text in row] for row in rows)]
-    return ["| " + " | ".join(line) + " |" for line in lines]
+    """Lines of a Markdown table."""
+    return markdown_table(head, [[cell(text) for text in row] for row in rows])
 
 
 def findings(record: Mapping[str, Any]) -> list[str]:
-    """What the page of an experiment says between its marks."""
+    """Lines between the marks on the page of an experiment."""
     rows = [[entry[name] for name in ("question", "ours", "paper", "verdict")] for entry in record["findings"]]
     versions = ", ".join(f"{package} {version}" for package, version in record["versions"].items())
     times = "; ".join(f"{what}: {seconds:.0f}" for what, seconds in record.get("times", {}).items())
     return [
         f"**Verdict:** {record['verdict']}",
         "",
-        *table(["figure", "here", "paper", "verdict"], rows),
+        *table(["measured", "here", "paper", "verdict"], rows),
         "",
         f"Seed {record['seed']}, {record['seconds']:.0f} seconds{f' ({times})' if times else ''}; {versions}.",
     ]
 
 
 def verdicts(records: list[Mapping[str, Any]]) -> list[str]:
-    """What the index says between its marks."""
+    """Lines between the marks on the index page."""
     rows = [[f"[{r['experiment']}]({r['experiment']}.md)", r["title"], r["verdict"]] for r in records]
-    return table(["experiment", "decides", "verdict"], rows)
+    return table(["experiment", "question", "verdict"], rows)
 
 
 def stored() -> list[dict[str, Any]]:
-    """Everything that has been run, in the order of the paper."""
+    """Stored results, in the order of the paper."""
     paths = [FOLDER / f"{name}.json" for name in EXPERIMENTS]
     return [read_outcome(path)[1] for path in paths if path.exists()]
 
 
 def main() -> None:
+    """Run experiments, store their results, and fill the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="experiments to run; all when none is named")
-    parser.add_argument("--quote-only", action="store_true", help="fill the pages from the stored files")
+    parser.add_argument("names", nargs="*", help="experiments to run (default: all)")
+    parser.add_argument("--quote-only", action="store_true", help="only fill the pages from the stored results")
     parser.add_argument("--mnist", type=Path, help="folder with MNIST's IDX files, for 'digits'")
     arguments = parser.parse_args()
     if not arguments.quote_only:

@@ -1,4 +1,4 @@
-"""The objective of [P] in 50 digits, and how low it gets."""
+"""The objective of [P] and its minimum in 50 digits."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ mp.mp.dps = 50
 
 
 def value_of(problem: pre.RatioProblem, delta: np.ndarray) -> mp.mpf:
-    """The value at a δ given in doubles, or in extended precision, without a digit lost."""
+    """Value at a δ given in double or extended precision, without rounding δ."""
     return _value(*_rows(problem), _exact(delta), problem)
 
 
 def lowest(problem: pre.RatioProblem, delta: np.ndarray, steps: int = 6) -> tuple[np.ndarray, mp.mpf]:
-    """Where the value is lowest, and that value: with radius 0 by Newton steps in 50 digits, otherwise δ as it is."""
+    """Minimiser and minimum, by Newton steps in 50 digits; with a radius, δ itself and its value."""
     a, G = _rows(problem)
     point = _exact(delta)
     best = _value(a, G, point, problem)
@@ -30,32 +30,33 @@ def lowest(problem: pre.RatioProblem, delta: np.ndarray, steps: int = 6) -> tupl
         for i in range(k):
             for h in range(i + 1):
                 H[i, h] = H[h, i] = mp.fsum(w[j] * (G[j][i] - mean[i]) * (G[j][h] - mean[h]) for j in range(len(w)))
-        for i in range(k):  # collinear columns leave H singular
+        for i in range(k):  # H is singular if columns are collinear
             H[i, i] = H[i, i] * (1 + mp.mpf(10) ** -30) + mp.mpf(10) ** -300
         try:
             d = mp.lu_solve(H, -mp.matrix(mean))
         except ZeroDivisionError:
             break
         trial = [x + y for x, y in zip(point, d, strict=True)]
-        found = _value(a, G, trial, problem)
-        if not found < best:
+        value = _value(a, G, trial, problem)
+        if not value < best:
             break
-        point, best = trial, found
+        point, best = trial, value
     return np.array([float(x) for x in point]), best
 
 
 def _exact(x: np.ndarray) -> list[mp.mpf]:
-    """Numbers without rounding; an extended one is the sum of two doubles."""
+    """Convert without rounding; a number in extended precision is a sum of two doubles."""
     high = [float(v) for v in x]
     low = [float(v - h) for v, h in zip(x, high, strict=True)]
     return [mp.mpf(h) + mp.mpf(s) for h, s in zip(high, low, strict=True)]
 
 
 def _rows(problem: pre.RatioProblem) -> tuple[list[mp.mpf], list[list[mp.mpf]]]:
+    """Log base weights, and features minus target, of the rows with positive weight."""
     b = [mp.mpf(float(v)) for v in problem.target]
-    alive = np.flatnonzero(problem.log_base > -np.inf)
-    a = [mp.mpf(float(problem.log_base[j])) for j in alive]
-    return a, [[mp.mpf(float(f)) - t for f, t in zip(problem.features_q[j], b, strict=True)] for j in alive]
+    positive = np.flatnonzero(problem.log_base > -np.inf)
+    a = [mp.mpf(float(problem.log_base[j])) for j in positive]
+    return a, [[mp.mpf(float(f)) - t for f, t in zip(problem.features_q[j], b, strict=True)] for j in positive]
 
 
 def _logits(a: list[mp.mpf], G: list[list[mp.mpf]], point: list[mp.mpf]) -> list[mp.mpf]:

@@ -1,6 +1,6 @@
-"""The properties of ``tests/test_properties.py`` over many thousands of random examples, and how many there were.
+"""Run the properties of ``tests/test_properties.py`` on many thousands of random examples, and count them.
 
-Hypothesis draws other examples in every run and keeps those that fail in ``.hypothesis``, where the next run begins.
+Hypothesis draws new examples in every run and keeps failing ones in ``.hypothesis``; the next run tries those first.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from storing import ROOT, quote, store
+from storing import ROOT, markdown_table, quote, store
 
 
 def run(profile: str, workers: int, more: list[str]) -> tuple[int, dict[str, int]]:
-    """Exit code of pytest, and examples that ran to their end, by property."""
+    """Exit code of pytest, and the number of completed examples of each property."""
     with tempfile.TemporaryDirectory() as folder:
         counts = Path(folder) / "counts.json"
         threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -30,18 +30,18 @@ def run(profile: str, workers: int, more: list[str]) -> tuple[int, dict[str, int
 
 def table(rows: list[dict[str, object]]) -> list[str]:
     """The table of docs/robustness.md."""
-    lines = ["| property | examples |", "|---|---|"]
+    body = []
     for row in rows:
         mark = "**" if row["property"] == "all" else ""
-        lines.append(f"| {mark}{row['property']}{mark} | {mark}{int(str(row['examples'])):,}{mark} |")
-    return lines
+        body.append([f"{mark}{row['property']}{mark}", f"{mark}{int(str(row['examples'])):,}{mark}"])
+    return markdown_table(["property", "examples"], body)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--profile", default="long", help="profile of tests/conftest.py")
+    parser.add_argument("--profile", default="long", help="Hypothesis profile, from tests/conftest.py")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--store", action="store_true", help="write the results file and the table that quotes it")
+    parser.add_argument("--store", action="store_true", help="write the results file and the table on the page")
     arguments, more = parser.parse_known_args()
     code, counts = run(arguments.profile, arguments.workers, more)
     names = {name.removeprefix("test_").replace("_", " "): count for name, count in sorted(counts.items())}

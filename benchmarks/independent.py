@@ -1,10 +1,10 @@
-"""Judgement of an answer that shares no formula with the package: extended precision, exact fractions, 50 digits.
+"""Check of certificates that shares no formula with the package: extended precision, exact fractions, 50 digits.
 
-A certificate says that no δ has a value below ``primal_value − gap``. It is false if somebody shows one that has. So
-the judge improves the answer as far as it can, in more digits than the package has, and compares. Where columns depend
-on each other, a target in double precision misses the plane of the rows in its last digit, and the value falls without
-end along the normal; there the judge allows for that digit. That a problem is infeasible is shown by the separating
-direction, whose inequality is checked in fractions, without any round-off.
+A certificate states that no δ has a value below ``primal_value − gap``, so one counterexample refutes it. The check
+therefore minimises further from the returned δ, in higher precision than the package uses, and compares. If columns
+are linearly dependent, the target in double precision misses the affine span of the rows by its last digit, and the
+value is unbounded below along the normal; the check allows for that digit. For an infeasible problem, the inequality
+of the separating direction is verified in fractions, without round-off.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ import numpy as np
 import pre_convex as pre
 
 LONG = np.longdouble
-#: what a certificate may be off by
+#: largest excess of the true gap over the reported one
 ALLOWED = 1e-12
-DUAL = {2.0: 2.0, np.inf: 1.0, 1.0: np.inf}
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether an answer is proven, whether the proof is false, and by how much the true gap exceeds the reported."""
+    """Whether an answer is certified, whether its certificate is false, and the excess of the true gap over it."""
 
     certified: bool
     false: bool
@@ -33,13 +32,14 @@ class Judgement:
 
 
 def _arrays(problem: pre.RatioProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(a, F, b) of the rows that carry weight, in extended precision and relative to b."""
-    alive = problem.log_base > -np.inf
+    """(a, F − b, b) of the rows with positive weight, in extended precision."""
+    positive = problem.log_base > -np.inf
     b = problem.target.astype(LONG)
-    return problem.log_base[alive].astype(LONG), problem.features_q[alive].astype(LONG) - b, b
+    return problem.log_base[positive].astype(LONG), problem.features_q[positive].astype(LONG) - b, b
 
 
 def _dual_norm(delta: np.ndarray, norm: float) -> np.floating:
+    """Norm of δ in the penalty, dual to the norm of the moment constraint."""
     if norm == 2.0:
         return np.sqrt((delta * delta).sum())
     return np.abs(delta).sum() if norm == np.inf else np.abs(delta).max()
@@ -54,13 +54,13 @@ def value(problem: pre.RatioProblem, delta: np.ndarray) -> np.floating:
 
 
 def improved(problem: pre.RatioProblem, delta: np.ndarray, steps: int = 12) -> tuple[np.ndarray, np.floating]:
-    """A better δ and its value, by Newton steps on the face of the penalty that δ is on."""
+    """A better δ and its value, by Newton steps on the active set of the penalty at δ."""
     a, G, _ = _arrays(problem)
     R, norm = LONG(problem.radius), problem.norm
     point = delta.astype(LONG)
-    B, c = _face(point, norm if R > 0 else 2.0)
+    B, c = _active_set(point, norm if R > 0 else 2.0)
     spread = np.sqrt(np.square(G @ B).mean(axis=0))
-    B = B / np.where(spread > 0, spread, LONG(1))  # coordinates of equal size
+    B = B / np.where(spread > 0, spread, LONG(1))  # scales all coordinates alike
     c = c / np.where(spread > 0, spread, LONG(1))
     GB, base, best = G @ B, G @ point, value(problem, delta)
     x, x0 = np.zeros(B.shape[1], dtype=LONG), point
@@ -89,8 +89,8 @@ def improved(problem: pre.RatioProblem, delta: np.ndarray, steps: int = 12) -> t
     return x0 + B @ x, best
 
 
-def _face(delta: np.ndarray, norm: float) -> tuple[np.ndarray, np.ndarray]:
-    """(B, c): near δ, on δ + Bx the dual norm grows by ⟨c, x⟩; nothing is fixed where it is smooth."""
+def _active_set(delta: np.ndarray, norm: float) -> tuple[np.ndarray, np.ndarray]:
+    """(B, c) such that the dual norm of δ + Bx grows by ⟨c, x⟩ near x = 0; B is the identity where it is smooth."""
     k = delta.size
     eye = np.eye(k, dtype=LONG)
     if norm == np.inf:
@@ -105,7 +105,7 @@ def _face(delta: np.ndarray, norm: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def judge(problem: pre.RatioProblem, solution: pre.Solution, tol: float = 1e-8, *, digits: bool = False) -> Judgement:
-    """Judge an answer that is called optimal or on the boundary; with ``digits``, in 50 digits too."""
+    """Judge a solution with status OPTIMAL or BOUNDARY; with ``digits``, in 50 digits too."""
     gap = float(solution.gap)
     scale = 1.0 + abs(solution.primal_value)
     if solution.status is pre.Status.BOUNDARY:
@@ -126,35 +126,34 @@ def judge(problem: pre.RatioProblem, solution: pre.Solution, tol: float = 1e-8, 
 
 
 def _last_digit(problem: pre.RatioProblem) -> np.ndarray:
-    """What the target may be off by where columns depend on each other, and nothing where they do not."""
-    some = problem.features_q[problem.log_base > -np.inf]
-    centred = some - some.mean(axis=0)
+    """Round-off of the target that linearly dependent columns reveal; zero if the columns are independent."""
+    F = problem.features_q[problem.log_base > -np.inf]
+    centred = F - F.mean(axis=0)
     centred /= np.where(np.abs(centred).max(axis=0) > 0.0, np.abs(centred).max(axis=0), 1.0)
     if np.linalg.matrix_rank(centred, tol=1e-11) == problem.k:
         return np.zeros(problem.k)
-    return 2.0 * np.finfo(float).eps * (np.abs(problem.target) + np.abs(some).max(axis=0))
+    return 2.0 * np.finfo(float).eps * (np.abs(problem.target) + np.abs(F).max(axis=0))
 
 
 def _judge_boundary(problem: pre.RatioProblem, solution: pre.Solution, tol: float) -> Judgement:
-    """On the boundary the weights are the answer: they reach the target, and their value is what δ comes close to.
+    """On the boundary the weights are the answer: they must reach the target, and the value at δ approaches theirs.
 
-    A target that is on the boundary in whole numbers is a little inside or outside in floating point, so weights
-    reach it to round-off only, and that is what is asked for.
+    A target exactly on the boundary may be slightly inside or outside in floating point, so the weights are required
+    to reach it only up to round-off.
     """
     mu = solution.mu.astype(LONG)
-    alive = mu > 0
+    positive = mu > 0
     F, b = problem.features_q.astype(LONG), problem.target.astype(LONG)
     spread = np.ptp(problem.features_q[problem.log_base > -np.inf], axis=0)
-    left = np.abs(b - mu @ F)
-    size = 1e-9 * spread + 1e-13 * np.abs(problem.target)
+    residual = np.abs(b - mu @ F)
+    tolerance = 1e-9 * spread + 1e-13 * np.abs(problem.target)
     if problem.radius > 0.0:
-        reached = np.linalg.norm(left.astype(float), problem.norm) <= problem.radius * (1.0 + 1e-6)
+        reached = np.linalg.norm(residual.astype(float), problem.norm) <= problem.radius * (1.0 + 1e-6)
     else:
-        reached = bool(np.all(left <= size))
+        reached = bool(np.all(residual <= tolerance))
     simplex = bool(mu.min() >= 0) and abs(float(mu.sum()) - 1.0) <= 1e-9
-    dual = (mu[alive] * (problem.log_base[alive] - np.log(mu[alive]))).sum()
-    above = value(problem, solution.delta)
-    gap = float(above - dual)
+    dual = (mu[positive] * (problem.log_base[positive] - np.log(mu[positive]))).sum()
+    gap = float(value(problem, solution.delta) - dual)
     claimed = float(solution.dual_value - dual)
     scale = 1.0 + abs(float(dual))
     certified = bool(gap <= tol * scale or problem.radius > 0.0)
@@ -162,7 +161,7 @@ def _judge_boundary(problem: pre.RatioProblem, solution: pre.Solution, tol: floa
 
 
 def separates(problem: pre.RatioProblem, v: np.ndarray) -> bool:
-    """Whether ⟨v,b⟩ − max_j ⟨v,F_j⟩ > R‖v‖_*, in fractions: the proof that no weights reach the target."""
+    """Whether ⟨v,b⟩ − max_j ⟨v,F_j⟩ > R‖v‖_*, in fractions; it proves that no weights reach the target."""
     exact = [Fraction(float(x)) for x in v]
     top = max(
         sum((x * Fraction(float(f)) for x, f in zip(exact, row, strict=True)), Fraction(0))

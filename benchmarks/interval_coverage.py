@@ -1,7 +1,7 @@
-"""Coverage of regions, intervals and p-values over repeated samples: ``python benchmarks/interval_coverage.py``.
+"""Simulated coverage of regions, intervals and p-values: ``python benchmarks/interval_coverage.py``.
 
-Every scenario has an answer known exactly: Gaussian posteriors have closed forms, and the population of the
-misspecified one is integrated by quadrature. ``--store`` writes ``results/coverage.csv`` and the tables of
+The true value is known in every scenario: Gaussian posteriors have closed forms, and the population of the
+misspecified model is integrated by quadrature. ``--store`` writes ``results/coverage.csv`` and the tables of
 ``docs/coverage.md``.
 """
 
@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from storing import quote, store
+from storing import markdown_table, quote, store
 
 import pre_convex as pre
-from pre_convex.inference import KINDS, Inference
+from pre_convex.statistics.inference import Inference
+from pre_convex.statistics.influence import KINDS
 
 POINTS = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, -0.5], [-1.0, 0.5], [1.5, 1.5]])
 REGION, DIVERGENCE, P_VALUE = "joint region of delta", "divergence", "p-values of delta = 0 below 0.05"
@@ -24,21 +25,21 @@ AIMS = {REGION: "94 to 96", DIVERGENCE: "93 to 97", P_VALUE: "about 5"}
 
 @dataclass(frozen=True)
 class Normal:
-    """Product of normal laws, one for each coordinate."""
+    """Product of normal distributions, one for each coordinate."""
 
     mean: np.ndarray
     precision: np.ndarray
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """A sample of n rows."""
+        """Draw n rows."""
         return self.mean + rng.normal(size=(n, len(self.mean))) / np.sqrt(self.precision)
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """Up to the constant that all of them share."""
+        """Log density up to a constant."""
         return 0.5 * (np.log(self.precision) - self.precision * (x - self.mean) ** 2).sum(axis=1)
 
     def posterior(self, likelihood: Normal | None) -> Normal:
-        """Law of x after the observation, with this law as the prior and the likelihood a normal density of x."""
+        """Posterior of x, with this distribution as the prior and a normal density of x as the likelihood."""
         if likelihood is None:
             return self
         total = self.precision + likelihood.precision
@@ -46,13 +47,14 @@ class Normal:
 
 
 def normal(mean, precision) -> Normal:
+    """Normal distribution with one precision, or one for each coordinate."""
     mean = np.asarray(mean, dtype=float)
     return Normal(mean, np.broadcast_to(np.asarray(precision, dtype=float), mean.shape))
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A way to draw problems, and the truth about them; ``unpaired`` asks for the formula that ignores pairs too."""
+    """How to draw a problem, and its true values; ``unpaired`` also tries the formula that ignores the pairing."""
 
     name: str
     draw: Callable[[np.random.Generator], pre.RatioProblem]
@@ -98,13 +100,13 @@ def well_specified(name, prior_p, prior_q, lik_p, lik_q, n_p, n_q, polynomial=Fa
 
 
 def log_likelihoods(x: np.ndarray, steepness: float) -> tuple[np.ndarray, np.ndarray]:
-    """Log P(class 1 | x) and log P(class 0 | x) of a classifier whose log-odds no linear function equals."""
+    """log P(class 1 | x) and log P(class 0 | x) of a classifier with nonlinear log-odds."""
     odds = steepness * (0.8 * x[:, 0] + np.sin(2.0 * x[:, 1]) + 0.4 * x[:, 0] * x[:, 1])
     return -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
 
 
 def misspecified(name: str, n: int, steepness: float = 1.0) -> Scenario:
-    """The same rows on both sides, weighted by the two class probabilities; δ* of the population by quadrature."""
+    """The same rows on both sides, weighted by the two class probabilities; population δ* by quadrature."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(120)
     grid = np.array([[u, v] for u in nodes for v in nodes])
     log_weight = np.log(np.outer(weights, weights).ravel())
@@ -150,7 +152,7 @@ def inside(interval, truth) -> np.ndarray:
 
 
 def outcomes(scenario: Scenario, rng: np.random.Generator) -> dict[tuple[str, str], bool]:
-    """What holds in one run, by quantity and kind."""
+    """What is covered in one run, by quantity and kind."""
     problem = scenario.draw(rng)
     delta = pre.solve(problem).delta
     fits = {kind: Inference(problem, delta, kind=kind) for kind in KINDS}
@@ -158,25 +160,26 @@ def outcomes(scenario: Scenario, rng: np.random.Generator) -> dict[tuple[str, st
         sides = {"features_p": problem.features_p, "log_weights_p": problem.log_weights_p}
         bare = pre.RatioProblem(problem.target, problem.features_q, problem.log_base, **sides)
         fits["unpaired"] = Inference(bare, delta)
-    held = {(REGION, kind): fit.contains(scenario.delta) for kind, fit in fits.items()}
+    covered = {(REGION, kind): fit.contains(scenario.delta) for kind, fit in fits.items()}
     centred = fits["centred"]
     points = inside(centred.log_ratio(scenario.features(POINTS)), scenario.log_ratio)
     for (u, v), hit in zip(POINTS, points, strict=True):
-        held[f"log r at ({u:g}, {v:g})", "centred"] = bool(hit)
+        covered[f"log r at ({u:g}, {v:g})", "centred"] = bool(hit)
     if np.allclose(scenario.delta, 0.0):
-        held[P_VALUE, "centred"] = centred.divergence_p_value() < 0.05
-    elif scenario.divergence > 0.01:  # the normal law of the estimate needs a divergence beyond its noise
-        held[DIVERGENCE, "centred"] = bool(inside(centred.divergence(), scenario.divergence)[0])
-    return held
+        covered[P_VALUE, "centred"] = centred.divergence_p_value() < 0.05
+    elif scenario.divergence > 0.01:  # the estimate is close to normal only if the divergence exceeds its noise
+        covered[DIVERGENCE, "centred"] = bool(inside(centred.divergence(), scenario.divergence)[0])
+    return covered
 
 
 def run(runs: int) -> list[dict[str, object]]:
+    """Coverage in every scenario, over ``runs`` samples each."""
     rows: list[dict[str, object]] = []
     for number, scenario in enumerate(scenarios()):
         counts: dict[tuple[str, str], int] = {}
         for i in range(runs):
-            for key, held in outcomes(scenario, np.random.default_rng([number, i])).items():
-                counts[key] = counts.get(key, 0) + bool(held)
+            for key, covered in outcomes(scenario, np.random.default_rng([number, i])).items():
+                counts[key] = counts.get(key, 0) + bool(covered)
         for (quantity, kind), count in counts.items():
             share = count / runs
             aim = AIMS.get(quantity, "93 to 97") if kind == "centred" and scenario.name[0] != "h" else ""
@@ -191,19 +194,15 @@ def run(runs: int) -> list[dict[str, object]]:
 
 
 def tables(rows: list[dict[str, object]]) -> list[str]:
-    """Three tables: regions by kind, intervals of log r by point, and what concerns the divergence."""
+    """Three tables: regions by kind, intervals of log r by point, and the divergence."""
     found = {(row["scenario"], row["quantity"], row["kind"]): f"{row['coverage']} %" for row in rows}
     names = list(dict.fromkeys(row["scenario"] for row in rows))
     kinds = [*KINDS, "unpaired"]
     points = [q for q in dict.fromkeys(str(row["quantity"]) for row in rows) if q.startswith("log r")]
 
     def table(head: list[str], keys: list[tuple[str, str]]) -> list[str]:
-        lines = ["| scenario | " + " | ".join(head) + " |", "|---" * (1 + len(head)) + "|"]
-        for name in names:
-            cells = [found.get((name, *key), "") for key in keys]
-            if any(cells):
-                lines.append(f"| {name} | " + " | ".join(cells) + " |")
-        return lines
+        body = [[name, *(found.get((name, *key), "") for key in keys)] for name in names]
+        return markdown_table(["scenario", *head], [line for line in body if any(line[1:])])
 
     return [
         f"Joint 95 % regions of δ, {int(str(rows[0]['runs'])):,} runs each:",
@@ -223,7 +222,7 @@ def tables(rows: list[dict[str, object]]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--store", action="store_true", help="write the results file and the tables that quote it")
+    parser.add_argument("--store", action="store_true", help="write the results file and the tables on the page")
     arguments = parser.parse_args()
     rows = run(arguments.runs)
     if arguments.store:

@@ -1,7 +1,6 @@
-"""Licences of everything that the package and its extras bring with them: ``make licences``.
+"""Licences of all packages that this package and its extras install: ``make licences``.
 
-Stored in ``benchmarks/results/licences.csv`` and on the page that quotes it; packages that are not installed are left
-out.
+Writes ``benchmarks/results/licences.csv`` and the table on the page; packages that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -11,16 +10,15 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
-from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from storing import ROOT, markdown_table, quote
 
-ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "benchmarks" / "results" / "licences.csv"
 PAGE = "docs/reference/environments.md"
 
-#: SPDX names for what packages without a licence expression say
+#: SPDX identifiers for the texts that packages without a licence expression use
 NAMES = {
     "Apache License 2.0": "Apache-2.0",
     "Apache License, Version 2.0": "Apache-2.0",
@@ -44,10 +42,10 @@ NAMES = {
 
 
 def licence_of(package: Distribution) -> str:
-    """SPDX expression, from what the package declares, its one line of text, or its classifiers; else unknown."""
+    """SPDX expression from the licence expression, licence field or classifiers of a package, or "unknown"."""
     about = package.metadata
-    if said := about.get("License-Expression"):
-        return str(said)
+    if expression := about.get("License-Expression"):
+        return str(expression)
     classified = [c.rpartition(" :: ")[2] for c in about.get_all("Classifier", []) if c.startswith("License :: OSI")]
     line = (about.get("License") or "").strip()
     for text in [line, *classified]:
@@ -57,7 +55,7 @@ def licence_of(package: Distribution) -> str:
 
 
 def declared() -> dict[str, list[Requirement]]:
-    """Requirements of pyproject.toml: of the package itself, and of every extra that names packages of its own."""
+    """Requirements in pyproject.toml: those of the package itself, and those of each extra."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found = {"package": about["dependencies"], **about["optional-dependencies"]}
     own = {part: [Requirement(r) for r in rs if not r.startswith(about["name"])] for part, rs in found.items()}
@@ -65,7 +63,7 @@ def declared() -> dict[str, list[Requirement]]:
 
 
 def closure(requirements: Iterable[Requirement]) -> Iterator[Distribution]:
-    """Installed packages that the requirements bring in, each once."""
+    """Installed packages that the requirements need, directly or not, each once."""
     todo = [(r, extra) for r in requirements for extra in ("", *r.extras)]
     seen = set()
     while todo:
@@ -88,7 +86,7 @@ def closure(requirements: Iterable[Requirement]) -> Iterator[Distribution]:
 
 
 def table() -> list[dict[str, str]]:
-    """One row for each package: its licence, and which part of this package brings it."""
+    """One row for each package: its licence, and which extra needs it."""
     parts: dict[str, list[str]] = {}
     licences = {}
     direct = {canonicalize_name(r.name) for rs in declared().values() for r in rs}
@@ -102,7 +100,7 @@ def table() -> list[dict[str, str]]:
             "package": name,
             "licence": re.sub(r"\s+", " ", licences[name]),
             "direct": "yes" if name in direct else "no",
-            # what comes with the package itself comes with every extra
+            # a dependency of the package itself is not listed under extras
             "part": "package" if "package" in parts[name] else ", ".join(parts[name]),
         }
         for name in sorted(licences)
@@ -110,19 +108,17 @@ def table() -> list[dict[str, str]]:
 
 
 def lines(rows: list[dict[str, str]]) -> list[str]:
-    """The table as the page shows it: one line for each part and licence."""
+    """The table in Markdown: one line for each part and licence."""
     groups: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         name = f"**{row['package']}**" if row["direct"] == "yes" else row["package"]
         groups.setdefault((row["part"], row["licence"]), []).append(name)
     order = sorted(groups, key=lambda g: (g[0] != "package", g[0], -len(groups[g]), g[1]))
-    body = [f"| {part} | {licence} | {', '.join(groups[part, licence])} |" for part, licence in order]
-    return ["| comes with | licence | packages |", "|---|---|---|", *body]
+    body = [[part, licence, ", ".join(groups[part, licence])] for part, licence in order]
+    return markdown_table(["comes with", "licence", "packages"], body)
 
 
 if __name__ == "__main__":
-    from storing import quote
-
     found = table()
     with TABLE.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(found[0]))

@@ -1,20 +1,18 @@
-"""Mutation testing: changes the code in one place at a time, and counts how many such changes the quick tests notice.
+"""Mutation testing: change the code in one place at a time, and count the changes that the fast tests detect.
 
-``make mutate`` lets mutmut make the changes in the modules that ``[tool.mutmut]`` of ``pyproject.toml`` names, and run
-the tests that reach them. It writes ``benchmarks/results/mutation.csv``, counts by module, and
-``mutation-survivors.csv``, the changes that no test noticed. Why such a change makes no difference that a test should
-notice is written by hand in ``benchmarks/mutation_reasons.csv``: a function, a piece of the line or of the change, and
-the reason. The command fails where fewer than nine in ten changes of a module are noticed, or where a reason is
-missing. A test that had to be stopped, since it went on and on, has noticed the change.
+``make mutate`` runs mutmut on the modules named in ``[tool.mutmut]`` of ``pyproject.toml`` and the tests that reach
+them. It writes ``benchmarks/results/mutation.csv``, counts by module, and ``mutation-survivors.csv``, the mutants
+that no test killed. ``benchmarks/mutation_reasons.csv`` says, by hand, why a survivor is acceptable: a function, a
+part of the line or of the change, and the reason. The command fails if fewer than nine in ten mutants of a module are
+killed, or if a reason is missing. A timeout counts as killed.
 
-All this happens to a copy in ``mutants/``, without ``@one_thread_each()``: mutmut leaves decorated functions alone, and
-here everything runs in one thread anyway. Of what is decorated otherwise, static and class methods are changed, and
-properties are not.
+Everything runs on a copy in ``mutants/``, without ``@single_threaded_blas()``: mutmut skips decorated functions, and
+here everything runs in one thread anyway. Of other decorated functions, mutmut changes static and class methods, but
+not properties.
 
-``--keep`` goes on with the run in ``mutants/``. ``--again`` tries once more, with the tests of now, what no test
-noticed there and what had to be stopped, for which a busy machine may have been the reason. A module that has mutants
-left to try is not in the table. Names of mutants, with ``*``, run those again and store nothing; ``--store`` runs
-nothing and stores what there is.
+``--keep`` continues the run in ``mutants/``. ``--again`` runs survivors and timeouts there once more, with the
+current tests; a busy machine may have caused a timeout. A module with mutants left to run is not in the table. Names
+of mutants, with ``*``, run those again and store nothing; ``--store`` runs nothing and stores the current results.
 """
 
 from __future__ import annotations
@@ -35,26 +33,26 @@ ROOT = Path(__file__).parents[1]
 WORK = ROOT / "mutants"
 RESULTS = ROOT / "benchmarks" / "results"
 REASONS = ROOT / "benchmarks" / "mutation_reasons.csv"
-AIM = 0.9
-#: bytes of memory for a mutant, whose mistake may be the size of an array
+GOAL = 0.9
+#: memory limit of a mutant in bytes, since a mutant may allocate a huge array
 MEMORY = 8 << 30
 
 
 def copy() -> None:
-    """Bring the copy up to date; a file that stays the same is left alone, and its mutants with it."""
+    """Update the copy; an unchanged file is not touched, so that its mutants keep their results."""
     for part in ("pre_convex", "tests", "pyproject.toml"):
         files = (ROOT / part).rglob("*") if (ROOT / part).is_dir() else [ROOT / part]
         for path in (p for p in files if p.is_file() and "__pycache__" not in p.parts):
             content, goal = path.read_bytes(), WORK / path.relative_to(ROOT)
             if path.suffix == ".py":
-                content = re.sub(rb"(?m)^ *@one_thread_each\(\)\n", b"", content)
+                content = re.sub(rb"(?m)^ *@single_threaded_blas\(\)\n", b"", content)
             if not goal.exists() or goal.read_bytes() != content:
                 goal.parent.mkdir(parents=True, exist_ok=True)
                 goal.write_bytes(content)
 
 
 def run(names: list[str], children: int) -> None:
-    """Let mutmut run; where mutants are named these, otherwise all that have no result yet."""
+    """Run mutmut on the named mutants, or on all without a result."""
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     with Path("log.txt").open("w+", encoding="utf-8") as log:
         done = subprocess.run(
@@ -68,17 +66,17 @@ def run(names: list[str], children: int) -> None:
                 *names,
             ],
             env=os.environ | one,
-            stdout=None if sys.stdout.isatty() else log,  # a counter that turns is for a terminal
+            stdout=None if sys.stdout.isatty() else log,  # mutmut shows a spinner
             stderr=subprocess.STDOUT,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
         )
         if done.returncode:
             log.seek(0)
-            sys.exit(log.read()[-3000:] + "\nmutmut did not come to an end")
+            sys.exit(log.read()[-3000:] + "\nmutmut failed")
 
 
 def outcomes() -> dict[Path, dict[str, str]]:
-    """What became of every mutant, by file and name."""
+    """Status of every mutant, by file and name."""
     from mutmut.stats import status_by_exit_code
 
     found = {}
@@ -92,19 +90,19 @@ def outcomes() -> dict[Path, dict[str, str]]:
 def counts(path: Path, statuses: dict[str, str]) -> dict[str, object]:
     """Row of the table for one module."""
     number = Counter(statuses.values())
-    noticed = number["killed"] + number["timeout"]
+    killed = number["killed"] + number["timeout"]
     return {
         "module": path.with_suffix("").as_posix().replace("/", "."),
         "mutants": len(statuses),
         "killed": number["killed"],
-        "survived": len(statuses) - noticed,
+        "survived": len(statuses) - killed,
         "timeout": number["timeout"],
-        "rate": round(noticed / len(statuses), 4),
+        "rate": round(killed / len(statuses), 4),
     }
 
 
 def change(path: Path, name: str) -> dict[str, str]:
-    """Module, function and changed lines of a mutant; line numbers are left out, for they move."""
+    """Module, function and changed lines of a mutant, without line numbers, which would change with every edit."""
     from mutmut.mutation.diff_apply import get_diff_for_mutant
 
     lines = get_diff_for_mutant(name, path=path).splitlines()[2:]
@@ -118,13 +116,13 @@ def change(path: Path, name: str) -> dict[str, str]:
 
 
 def reason(row: dict[str, str], known: list[dict[str, str]]) -> str:
-    """The first reason given for a change of this function with these words in it; empty if there is none."""
+    """The first reason whose function and line match this change; empty if there is none."""
     fitting = (k for k in known if (k["module"], k["function"]) == (row["module"], row["function"]))
     return next((k["reason"] for k in fitting if k["line"] in row["change"]), "")
 
 
 def survivors(found: dict[Path, dict[str, str]]) -> list[dict[str, str]]:
-    """Changes that nothing noticed, with their reasons."""
+    """Mutants that no test killed, with the reasons."""
     with REASONS.open(newline="", encoding="utf-8") as file:
         known = list(csv.DictReader(file))
     left = [
@@ -138,17 +136,17 @@ def survivors(found: dict[Path, dict[str, str]]) -> list[dict[str, str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="mutants to run again, such as 'pre_convex.passes.x_tilt*'")
-    parser.add_argument("--keep", action="store_true", help="go on with the run in mutants/")
-    parser.add_argument("--again", action="store_true", help="try again what no test noticed in mutants/")
-    parser.add_argument("--store", action="store_true", help="store what was found in mutants/, and run nothing")
-    parser.add_argument("--children", type=int, default=os.cpu_count(), help="mutants at a time")
+    parser.add_argument("names", nargs="*", help="mutants to run again, such as 'pre_convex.certificate.lift.*'")
+    parser.add_argument("--keep", action="store_true", help="continue the run in mutants/")
+    parser.add_argument("--again", action="store_true", help="run survivors and timeouts in mutants/ again")
+    parser.add_argument("--store", action="store_true", help="store the results in mutants/, and run nothing")
+    parser.add_argument("--children", type=int, default=os.cpu_count(), help="mutants to run in parallel")
     given = parser.parse_args()
     if not (given.keep or given.again or given.store or given.names):
         shutil.rmtree(WORK, ignore_errors=True)
     if not given.store:
         copy()
-    os.chdir(WORK)  # where mutmut looks for everything
+    os.chdir(WORK)  # mutmut works in the current folder
     again = [n for statuses in outcomes().values() for n, status in statuses.items() if status != "killed"]
     if not given.store:
         run(given.names or (again if given.again else []), given.children)
@@ -157,7 +155,7 @@ def main() -> int:
     found = outcomes()
     unfinished = [path for path, statuses in found.items() if "not checked" in statuses.values()]
     for path in unfinished:
-        print(f"{path}: not all mutants were tried; go on with --keep")
+        print(f"{path}: incomplete; continue with --keep")
         del found[path]
     rows = [counts(path, statuses) for path, statuses in found.items()]
     every = {name: status for statuses in found.values() for name, status in statuses.items()}
@@ -170,15 +168,15 @@ def main() -> int:
         writer = csv.DictWriter(file, ["module", "function", "change", "reason"])
         writer.writeheader()
         writer.writerows(left)
-    line = "{module:28} {mutants:5} mutants, {survived:4} survived, {timeout:3} stopped, {rate:.1%} noticed"
+    line = "{module:28} {mutants:5} mutants, {survived:4} survived, {timeout:3} timeouts, {rate:.1%} killed"
     for row in rows:
         print(line.format(**row))
     unknown = [row for row in left if not row["reason"]]
     for row in unknown:
         print("no reason for {module} {function}: {change}".format(**row))
-    low = [row for row in rows if float(str(row["rate"])) < AIM]
+    low = [row for row in rows if float(str(row["rate"])) < GOAL]
     for row in low:
-        print("{module}: {rate:.1%} of the mutants were noticed".format(**row) + f"; the aim is {AIM:.0%}")
+        print("{module}: {rate:.1%} of the mutants were killed".format(**row) + f"; the goal is {GOAL:.0%}")
     return int(bool(low or unknown or unfinished))
 
 

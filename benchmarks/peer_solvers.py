@@ -1,7 +1,7 @@
-"""Other packages as solvers of the moment problem [P]: what each is called with, and how its answer is read.
+"""Other packages as solvers of the moment problem [P]: how each is called, and how its answer is read.
 
-Every peer may be called in several ways; :mod:`peers` takes the one that does best on a problem. The functions at the
-end have the signature of the benchmark's contenders, so ``pre-convex bench --solver peers:lbfgs`` runs them too, with
+A peer can be called in several ways; :mod:`peers` takes the best one for each problem. The functions at the end have
+the signature of the solver benchmark's contenders, so ``pre-convex bench --solver peers:lbfgs`` runs them too, with
 ``benchmarks`` on ``PYTHONPATH``.
 """
 
@@ -14,21 +14,21 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from pre_convex_lab.solvers.contenders import Answer, find_contender
 from scale import SHARP, calibrations, objective, spreads, standardised
 
 import pre_convex as pre
-from pre_convex.benchmark.contenders import Answer, find_contender
 
-#: gap that the engine is asked for
+#: gap tolerance of the Newton engine
 TOL = 1e-8
-#: weight of the one row that stands for the p sample in a logistic regression
-SHARE = 1e-6
+#: weight of the single row at the target in a logistic regression
+TARGET_WEIGHT = 1e-6
 Ways = dict[str, Callable[[], Answer]]
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A package, and the ways it can be called on a problem; none where it cannot state the problem."""
+    """A package, and the ways to call it on a problem; none if it cannot express the problem."""
 
     name: str
     module: str
@@ -36,7 +36,7 @@ class Peer:
 
 
 def newton_ways(problem: pre.RatioProblem) -> Ways:
-    """The engine of this package, certificate and weights included."""
+    """The Newton engine of this package, including certificate and weights."""
     return {"": partial(find_contender("newton"), problem, "both", TOL)}
 
 
@@ -44,7 +44,7 @@ def newton_ways(problem: pre.RatioProblem) -> Ways:
 
 
 def penalised(problem: pre.RatioProblem, unit: np.ndarray) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-    """ℓ_R and its gradient for norm 2, in columns that were divided by ``unit``; zero stands for a gradient at 0."""
+    """ℓ_R and its gradient for norm 2, with columns divided by ``unit``; the subgradient of the penalty at 0 is 0."""
     plain, R = objective(problem), problem.radius
 
     def value_and_gradient(delta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -57,7 +57,7 @@ def penalised(problem: pre.RatioProblem, unit: np.ndarray) -> Callable[[np.ndarr
 
 
 def split(problem: pre.RatioProblem, unit: np.ndarray) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-    """ℓ_R for norm inf, whose penalty is ℓ1, as a smooth function of δ = u − v with u, v ≥ 0."""
+    """ℓ_R for norm inf (an ℓ1 penalty) as a smooth function of u, v ≥ 0 with δ = u − v."""
     plain, R = objective(problem), problem.radius
 
     def value_and_gradient(parts: np.ndarray) -> tuple[float, np.ndarray]:
@@ -69,7 +69,7 @@ def split(problem: pre.RatioProblem, unit: np.ndarray) -> Callable[[np.ndarray],
 
 
 def in_columns(problem: pre.RatioProblem, scaled: bool) -> tuple[pre.RatioProblem, np.ndarray]:
-    """The problem in columns as they are or standardised, with its radius, and what they were divided by."""
+    """The problem with columns as given or standardised, and the scale of each column."""
     if not scaled:
         return problem, np.ones(problem.k)
     plain = standardised(problem)
@@ -77,6 +77,7 @@ def in_columns(problem: pre.RatioProblem, scaled: bool) -> tuple[pre.RatioProble
 
 
 def fit_lbfgs(problem: pre.RatioProblem, scaled: bool, options: dict[str, float]) -> Answer:
+    """scipy's L-BFGS-B; norm inf becomes bounds on u and v."""
     from scipy.optimize import minimize
 
     theirs, unit = in_columns(problem, scaled)
@@ -93,7 +94,7 @@ def fit_lbfgs(problem: pre.RatioProblem, scaled: bool, options: dict[str, float]
 
 
 def lbfgs_ways(problem: pre.RatioProblem) -> Ways:
-    """As it comes and asked for more, in columns as they are and standardised; norm 1 needs more than bounds."""
+    """Default and sharp tolerance, columns as given and standardised; bounds cannot express norm 1."""
     if problem.radius and problem.norm == 1:
         return {}
     return {
@@ -104,6 +105,7 @@ def lbfgs_ways(problem: pre.RatioProblem) -> Ways:
 
 
 def fit_trust(problem: pre.RatioProblem, scaled: bool, options: dict[str, float]) -> Answer:
+    """scipy's trust-exact with the exact Hessian."""
     from scipy.optimize import minimize
 
     theirs, unit = in_columns(problem, scaled)
@@ -124,7 +126,7 @@ def fit_trust(problem: pre.RatioProblem, scaled: bool, options: dict[str, float]
 
 
 def trust_ways(problem: pre.RatioProblem) -> Ways:
-    """It wants two derivatives everywhere, which no penalty of ours has at 0."""
+    """Without a penalty only: trust-exact needs second derivatives, and no penalty here has them at 0."""
     if problem.radius:
         return {}
     return {
@@ -138,26 +140,26 @@ def trust_ways(problem: pre.RatioProblem) -> Ways:
 
 
 def from_weights(problem: pre.RatioProblem, weights: np.ndarray, claim: str) -> Answer:
-    """Their weights, and the δ that they are an exponential of: log w − a is linear in the features."""
+    """Answer from weights; δ is the slope of log w − a in a linear fit on the features."""
     total = weights.sum()
     if not (np.all(np.isfinite(weights)) and np.all(weights >= 0.0) and total > 0.0):
         return Answer(claim if claim != "optimal" else "weights that are not finite", mu=weights)
     mu = weights / total
-    seen = (mu > 0.0) & np.isfinite(problem.log_base)
+    positive = (mu > 0.0) & np.isfinite(problem.log_base)
     unit, mean = spreads(problem), problem.features_q.mean(axis=0)
-    design = np.column_stack([np.ones(seen.sum()), (problem.features_q[seen] - mean) / unit])
-    slopes = np.linalg.lstsq(design, np.log(mu[seen]) - problem.log_base[seen], rcond=None)[0][1:]
+    design = np.column_stack([np.ones(positive.sum()), (problem.features_q[positive] - mean) / unit])
+    slopes = np.linalg.lstsq(design, np.log(mu[positive]) - problem.log_base[positive], rcond=None)[0][1:]
     return Answer(claim, slopes / unit, mu)
 
 
 def read_later(problem: pre.RatioProblem, call: Callable[[], tuple[np.ndarray, bool]]) -> Callable[[], Answer]:
-    """A call whose weights are turned into an answer outside the time it is given."""
+    """Time a call that returns weights; turning them into an answer is not part of its time."""
 
     def run() -> Answer:
         start = time.perf_counter()
-        weights, good = call()
+        weights, converged = call()
         seconds = time.perf_counter() - start
-        answer = from_weights(problem, np.asarray(weights, dtype=float), "optimal" if good else "not converged")
+        answer = from_weights(problem, np.asarray(weights, dtype=float), "optimal" if converged else "not converged")
         return Answer(answer.claim, answer.delta, answer.mu, solve_time=seconds)
 
     return run
@@ -173,7 +175,7 @@ def calibration_ways(problem: pre.RatioProblem) -> Ways:
 def fit_ebal(
     problem: pre.RatioProblem, scaled: bool, base: np.ndarray | None, **options: object
 ) -> tuple[np.ndarray, bool]:
-    """ATT: the controls are the rows of F, the treated two rows at b, whose mean is b; one would have leverage 1."""
+    """ATT with the rows of F as controls and two treated rows at b; a single one would have leverage 1."""
     from ebal import ebal_bin
 
     theirs, _ = in_columns(problem, scaled)
@@ -185,7 +187,7 @@ def fit_ebal(
 
 
 def ebal_ways(problem: pre.RatioProblem) -> Ways:
-    """``ebal_bin`` for the ATT; base weights that sum to one spare it the search for their scale."""
+    """``ebal_bin`` for the ATT; with base weights that sum to one it need not search for their scale."""
     if problem.radius:
         return {}
     base = np.exp(problem.log_base)
@@ -203,11 +205,11 @@ def ebal_ways(problem: pre.RatioProblem) -> Ways:
 
 
 def fit_logistic(problem: pre.RatioProblem, scaled: bool, solver: str, tol: float, most: int) -> Answer:
-    """Rows of F against one row at b of a tiny weight.
+    """Logistic regression of the rows of F against one row at b with a tiny weight.
 
-    With a weight that tends to 0 the slope depends on the other class through its mean alone, and is δ of [P] (Owen
-    2007, infinitely imbalanced logistic regression). For any weight the fitted odds times the base weights have the
-    mean b, and are the weights returned here.
+    As that weight tends to 0, the slope depends on the row's class only through its mean, and tends to δ of [P] (Owen
+    2007, infinitely imbalanced logistic regression). For any weight, the fitted probabilities times the base weights
+    have mean b; these are the weights returned.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
@@ -217,19 +219,19 @@ def fit_logistic(problem: pre.RatioProblem, scaled: bool, solver: str, tol: floa
     X = np.concatenate([theirs.features_q, theirs.target[None]])
     label = np.zeros(len(X))
     label[-1] = 1.0
-    # scikit-learn weighs its tolerance against the sum of all weights
-    fit = LogisticRegression(C=np.inf, solver=solver, tol=tol * SHARE, max_iter=most)
-    with warnings.catch_warnings(record=True) as said:
+    # scikit-learn scales its tolerance by the sum of all weights
+    fit = LogisticRegression(C=np.inf, solver=solver, tol=tol * TARGET_WEIGHT, max_iter=most)
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fit.fit(X, label, sample_weight=np.append(base, SHARE))
-    late = any(issubclass(one.category, ConvergenceWarning) for one in said)
+        fit.fit(X, label, sample_weight=np.append(base, TARGET_WEIGHT))
+    unconverged = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     mu = base * fit.predict_proba(theirs.features_q)[:, 1]
-    claim = "not converged" if late else "optimal"
+    claim = "not converged" if unconverged else "optimal"
     return Answer(claim, fit.coef_[0] / unit, mu / mu.sum(), iterations=int(fit.n_iter_[0]))
 
 
 def logistic_ways(problem: pre.RatioProblem) -> Ways:
-    """Without a penalty; its squared ℓ2 penalty is none of ours."""
+    """Without a penalty only: scikit-learn's squared ℓ2 penalty is not one of ours."""
     if problem.radius:
         return {}
     return {
@@ -249,10 +251,11 @@ SOLVERS = (
 )
 
 
-# --- contenders of the benchmark, in the way that is sharpest
+# --- contenders of the solver benchmark, at their sharpest setting
 
 
 def contend(ways: Callable[[pre.RatioProblem], Ways], name: str, problem: pre.RatioProblem) -> Answer:
+    """Call a peer in the named way, or in its first way if it has no such way for this problem."""
     calls = ways(problem)
     if not calls:
         return Answer("cannot state the problem")
@@ -264,6 +267,7 @@ def contend(ways: Callable[[pre.RatioProblem], Ways], name: str, problem: pre.Ra
 
 
 def lbfgs(problem: pre.RatioProblem, formulation: str, tol: float) -> Answer:
+    """L-BFGS-B as a contender; ``formulation`` and ``tol`` are ignored here and below."""
     return contend(lbfgs_ways, "ftol 1e-15, columns standardised", problem)
 
 
@@ -276,7 +280,7 @@ def calibration(problem: pre.RatioProblem, formulation: str, tol: float) -> Answ
 
 
 def ebal(problem: pre.RatioProblem, formulation: str, tol: float) -> Answer:
-    """The only one whose tolerance is one of moments and can be set."""
+    """The only peer with a settable tolerance on the moments, which is set to ``tol``."""
     if problem.radius:
         return Answer("cannot state the problem")
     call = partial(fit_ebal, problem, True, np.exp(problem.log_base), PCA=False, constraint_tolerance=tol)

@@ -1,12 +1,12 @@
-"""The engine and the estimators beside other packages on the same problems, as ratios within one run: ``make peers``.
+"""Compare engine and estimators with other packages on the same problems, as ratios within one run: ``make peers``.
 
-Moment problems are the benchmark's sets and those each peer is best at; ratios of two samples have a known answer. A
-peer is called in every documented way that fits, each in a process of its own with a time limit, in turn with newton;
-the quickest way that does not fail counts, and if all fail the quickest. Other packages come with the dependency groups
-``peers`` and ``peers-adapt``; without them their rows say so.
+Moment problems are the sets of the solver benchmark and problems that each peer is best at; ratios of two samples have
+a known answer. A peer is called in every documented way that applies, each in its own process with a time limit,
+alternating with newton. The fastest way that does not fail counts, and if all fail, the fastest. The other packages are
+in the dependency groups ``peers`` and ``peers-adapt``; the rows of missing ones say "not installed".
 
-A failure is an exception, the time limit, numbers that are not finite, the peer's own word that it did not converge, a
-moment off by more than ``FAR`` standard deviations, and for a target outside the hull any claim of an answer.
+Failures are exceptions, timeouts, numbers that are not finite, a peer's own report that it did not converge, moments
+off by more than ``FAR`` standard deviations, and, for a target outside the hull, any claim of an answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 from peer_ratios import ESTIMATORS, UNITS, Estimator, Pair, normalised, pairs
-from peer_solvers import (  # noqa: F401  contenders of pre-convex bench, by "peers:lbfgs" and so on
+from peer_solvers import (  # noqa: F401  contenders of pre-convex bench, named "peers:lbfgs" etc.
     SOLVERS,
     TOL,
     Peer,
@@ -42,24 +42,24 @@ from peer_solvers import (  # noqa: F401  contenders of pre-convex bench, by "pe
     newton_ways,
     trust_exact,
 )
+from pre_convex_lab.solvers.cases import Case, Truth
+from pre_convex_lab.solvers.contenders import Answer
+from pre_convex_lab.solvers.metrics import judge
+from pre_convex_lab.solvers.sets import DEFAULT_SETS, load_set
 from scale import isotropic
-from storing import quote, store
+from storing import markdown_table, quote, store
 from threadpoolctl import threadpool_limits
 
 import pre_convex as pre
-from pre_convex.benchmark.case import Case, Truth
-from pre_convex.benchmark.contenders import Answer
-from pre_convex.benchmark.metrics import judge
-from pre_convex.benchmark.sets import DEFAULT_SETS, load_set
-from pre_convex.norms import get_norm
+from pre_convex.penalties.norms import get_norm
 
-#: a moment further off than this many standard deviations is a failure
+#: largest moment error, in standard deviations, that is not a failure
 FAR = 1e-3
 #: seconds for one call, and for the repeats of one comparison
 LIMIT, BUDGET = 20.0, 0.4
-#: seconds for what is not the peer's: the engine, imports, repeats
-SPARE = 120.0
-#: seconds for one fit of two samples; cross-validation takes its time
+#: seconds for work around the timed call: imports, the engine, repeats
+OVERHEAD_LIMIT = 120.0
+#: seconds for one fit of two samples, cross-validation included
 PAIR_LIMIT = 150.0
 Row = dict[str, Any]
 COLUMNS = ("kind", "problem", "n", "k", "peer", "way", "failure", "time", "moment", "correlation", "gap", "note")
@@ -69,19 +69,19 @@ COLUMNS = ("kind", "problem", "n", "k", "peer", "way", "failure", "time", "momen
 
 
 def own_ground(quick: bool) -> Iterator[tuple[Case, np.ndarray]]:
-    """Problems that peers are best at, with the log ratio that is known: many isotropic rows, and entropy balancing."""
+    """Problems that peers are best at, with their known log ratio: many isotropic rows, and entropy balancing."""
     for n, k in ((2_000, 5),) if quick else ((20_000, 5), (200_000, 10), (500_000, 20)):
         b, F = isotropic(n, k)
-        delta = np.random.default_rng(0)
-        delta.normal(size=(n, k))  # the draws of the features come first
-        yield case_of(f"isotropic, n = {n:,}, k = {k}", b, F), F @ (delta.normal(size=k) / np.sqrt(k))
+        rng = np.random.default_rng(0)  # repeats the draws of isotropic(): features first, then delta
+        rng.normal(size=(n, k))
+        yield case_of(f"isotropic, n = {n:,}, k = {k}", b, F), F @ (rng.normal(size=k) / np.sqrt(k))
     for n in (500,) if quick else (500, 2_000, 20_000):
         for moments in ("means", "means and squares"):
             yield att(n, moments)
 
 
 def att(n: int, moments: str) -> tuple[Case, np.ndarray]:
-    """Controls reweighted to the treated, as Kang and Schafer (2007) draw them; the log ratio is their propensity."""
+    """Controls reweighted to the treated, from the simulation of Kang and Schafer (2007); log ratio = logit."""
     rng = np.random.default_rng(n)
     z = rng.normal(size=(n, 4))
     logit = z @ np.array([-1.0, 0.5, -0.25, -0.1])
@@ -92,12 +92,13 @@ def att(n: int, moments: str) -> tuple[Case, np.ndarray]:
 
 
 def case_of(name: str, b: np.ndarray, F: np.ndarray) -> Case:
-    """A case whose value is what newton proves at a sharp tolerance."""
+    """A case whose optimal value is newton's dual value at a sharp tolerance."""
     problem = pre.RatioProblem(b, F)
     return Case(name, problem, Truth.OPTIMAL, pre.solve(problem, tol=1e-10, check=False).dual_value)
 
 
 def moment_problems(names: list[str], quick: bool) -> Iterator[tuple[str, Case, np.ndarray | None]]:
+    """Kind, case and known log ratio, if there is one, of every problem in the named sets."""
     for name in names:
         if name == "own":
             yield from (("peers' own ground", case, known) for case, known in own_ground(quick))
@@ -106,28 +107,30 @@ def moment_problems(names: list[str], quick: bool) -> Iterator[tuple[str, Case, 
             yield name, case, None if case.delta is None else case.problem.features_q @ case.delta
 
 
-# --- what an answer is worth
+# --- judging an answer
 
 
-def correlation(found: np.ndarray, known: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted correlation over rows where both are finite; nan where one is constant."""
-    seen = np.isfinite(found) & np.isfinite(known) & (weights > 0.0)
-    if not seen.any():
+def correlation(estimate: np.ndarray, known: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted correlation over rows where both are finite; nan if one is constant."""
+    used = np.isfinite(estimate) & np.isfinite(known) & (weights > 0.0)
+    if not used.any():
         return math.nan
-    w = weights[seen] / weights[seen].sum()
-    x, y = found[seen] - w @ found[seen], known[seen] - w @ known[seen]
+    w = weights[used] / weights[used].sum()
+    x, y = estimate[used] - w @ estimate[used], known[used] - w @ known[used]
     x, y = (v / (np.abs(v).max() or 1.0) for v in (x, y))
     size = math.sqrt(float(w @ x**2)) * math.sqrt(float(w @ y**2))
     return float(w @ (x * y)) / size if size > 0.0 else math.nan
 
 
 def moment_error(problem: pre.RatioProblem, weights: np.ndarray) -> float:
-    """Largest distance of a moment from what the radius allows, in standard deviations under the base weights."""
+    """Largest moment error beyond what the radius allows, in standard deviations under the base weights."""
     base, F = np.exp(problem.log_base), problem.features_q
     mean = base @ F
     spread = np.sqrt(base @ np.square(F - mean))
     size = np.abs(F).max(axis=0)
-    spread = np.where(spread > 1e-12 * size, spread, np.where(size > 0.0, size, 1.0))  # a constant has no spread
+    spread = np.where(
+        spread > 1e-12 * size, spread, np.where(size > 0.0, size, 1.0)
+    )  # a constant column is measured by its size
     r = problem.target - (weights / weights.sum()) @ F
     if problem.radius:
         r = r - get_norm(problem.norm).project(r, problem.radius)
@@ -135,7 +138,7 @@ def moment_error(problem: pre.RatioProblem, weights: np.ndarray) -> float:
 
 
 def judged(case: Case, known: np.ndarray | None, answer: Answer) -> Row:
-    """Moment error, correlation, proven gap and failure of an answer to a moment problem."""
+    """Moment error, correlation, certified gap and failure of an answer to a moment problem."""
     problem = case.problem
     finite = answer.delta is not None and bool(np.all(np.isfinite(answer.delta)))
     if case.truth is Truth.INFEASIBLE:
@@ -155,88 +158,87 @@ def judged(case: Case, known: np.ndarray | None, answer: Answer) -> Row:
     return row
 
 
-# --- processes and times
+# --- processes and timing
 
 
 def in_child(work: Callable[[], Iterator[Row]], limit: float) -> Row:
-    """What a forked process finds; an exception, a signal or the time limit is a failure and nothing more.
+    """Row from a forked process; an exception, a signal or the time limit makes it a failure.
 
-    The work yields first when all is ready, then, within the limit, what it found, and then what it adds to that.
+    ``work`` yields once when it is ready, then, within ``limit`` seconds, its result, and then additions to it.
     """
     context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
+    receiver, sender = context.Pipe(duplex=False)
 
-    def visit() -> None:
-        quiet = open(os.devnull, "w")  # noqa: SIM115  until the process ends
-        os.dup2(quiet.fileno(), 1)
-        os.dup2(quiet.fileno(), 2)
-        threadpool_limits(1)  # one thread for everybody, as in the solver benchmark
+    def run() -> None:
+        devnull = open(os.devnull, "w")  # noqa: SIM115  stays open until the process ends
+        os.dup2(devnull.fileno(), 1)
+        os.dup2(devnull.fileno(), 2)
+        threadpool_limits(1)  # one thread for every peer, as in the solver benchmark
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
                 warnings.simplefilter("ignore")
-                for found in work():
-                    theirs.send(found)
+                for part in work():
+                    sender.send(part)
         except Exception as error:
-            words = (str(error).strip() or "no message").splitlines()[0]
-            theirs.send({"failure": type(error).__name__, "note": words[:160]})
+            message = (str(error).strip() or "no message").splitlines()[0]
+            sender.send({"failure": type(error).__name__, "note": message[:160]})
 
-    process = context.Process(target=visit, daemon=True)
+    process = context.Process(target=run, daemon=True)
     process.start()
-    theirs.close()
-    found: Row = {}
+    sender.close()
+    row: Row = {}
     with contextlib.suppress(EOFError):
         for step in itertools.count():
-            if not ours.poll(limit if step == 1 else SPARE):
+            if not receiver.poll(limit if step == 1 else OVERHEAD_LIMIT):
                 process.kill()
-                found = {"failure": "time limit"} | found
+                row = {"failure": "time limit"} | row
                 break
-            found |= ours.recv()
+            row |= receiver.recv()
     process.join()
-    ended = {"failure": f"the process ended with {process.exitcode}"}
-    return found if "failure" in found else ended
+    return row if "failure" in row else {"failure": f"the process ended with {process.exitcode}"}
 
 
-def taken(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, by the answer's own clock where it has one, and what was returned."""
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds that a call takes, or the ``solve_time`` of its answer if that is set, and its result."""
     start = time.perf_counter()
-    found = call()
+    result = call()
     seconds = time.perf_counter() - start
-    return (found.solve_time or seconds if isinstance(found, Answer) else seconds), found
+    return (result.solve_time or seconds if isinstance(result, Answer) else seconds), result
 
 
 def in_turn(call: Callable[[], Any], unit: Callable[[], Any], first: float, budget: float) -> float:
-    """Median time of a call over that of its unit, in turn; a call that takes the budget is timed once."""
-    ours = [taken(unit)[0]]
-    if max(first, ours[0]) > budget:
-        return first / statistics.median(ours + [taken(unit)[0] for _ in range(2)])
-    repeats = max(3, min(25, int(budget / max(first, ours[0], 1e-3))))
-    both = [(taken(call)[0], taken(unit)[0]) for _ in range(repeats)]
+    """Ratio of median times of a call and its unit, run alternately; a call longer than the budget is timed once."""
+    units = [timed(unit)[0]]
+    if max(first, units[0]) > budget:
+        return first / statistics.median(units + [timed(unit)[0] for _ in range(2)])
+    repeats = max(3, min(25, int(budget / max(first, units[0], 1e-3))))
+    both = [(timed(call)[0], timed(unit)[0]) for _ in range(repeats)]
     return statistics.median(a for a, _ in both) / statistics.median(b for _, b in both)
 
 
 def solve_once(case: Case, known: np.ndarray | None, peer: Peer, way: str, budget: float) -> Iterator[Row]:
-    """One way to call a peer on a case, in the process that may end."""
+    """Call a peer in one way on a case; runs in a child process."""
     call, unit = peer.ways(case.problem)[way], newton_ways(case.problem)[""]
-    about, _ = taken(unit)
+    unit_time, _ = timed(unit)
     yield {}
-    first, answer = taken(call)
-    yield judged(case, known, answer) | {"time": first / about}
+    first, answer = timed(call)
+    yield judged(case, known, answer) | {"time": first / unit_time}
     yield {"time": in_turn(call, unit, first, budget)}
 
 
 def estimate_once(pair: Pair, kind: str, estimator: Estimator, budget: float) -> Iterator[Row]:
-    """One estimator on two samples."""
+    """Run an estimator on two samples; runs in a child process."""
     import_module(estimator.module)
     unit = partial(UNITS[kind], pair)
-    about, _ = taken(unit)
+    unit_time, _ = timed(unit)
     yield {}
-    first, log_ratio = taken(partial(estimator.fit, pair))
+    first, log_ratio = timed(partial(estimator.fit, pair))
     n = len(pair.x_q)
     base = np.full(n, 1.0 / n) if pair.log_lik_q is None else normalised(pair.log_lik_q)
     w = None if pair.log_lik_p is None else normalised(pair.log_lik_p)
     b = np.average(pair.x_p, axis=0, weights=w)
     zero = np.mean(log_ratio == -np.inf)
-    row: Row = {"failure": "", "time": first / about, "note": f"ratio 0 at {zero:.1%} of the rows" if zero else ""}
+    row: Row = {"failure": "", "time": first / unit_time, "note": f"ratio 0 at {zero:.1%} of the rows" if zero else ""}
     if np.any(np.isnan(log_ratio) | (log_ratio == np.inf)):
         row["failure"] = "numbers that are not finite"
     else:
@@ -254,6 +256,7 @@ def estimate_once(pair: Pair, kind: str, estimator: Estimator, budget: float) ->
 
 
 def solver_rows(peers: list[Peer], names: list[str], quick: bool) -> Iterator[Row]:
+    """One row for every moment problem and peer: its best way."""
     for kind, case, known in moment_problems(names, quick):
         for peer in peers:
             facts = {"kind": kind, "problem": case.name, "n": case.problem.n_q, "k": case.problem.k, "peer": peer.name}
@@ -273,39 +276,40 @@ def solver_rows(peers: list[Peer], names: list[str], quick: bool) -> Iterator[Ro
 
 
 def pair_rows(estimators: list[Estimator], quick: bool) -> Iterator[Row]:
+    """One row for every pair of samples and estimator."""
     for kind, pair in pairs(quick):
-        for one in estimators:
-            if kind not in one.kinds:
+        for estimator in estimators:
+            if kind not in estimator.kinds:
                 continue
             n, d = pair.x_q.shape
-            facts = {"kind": pair.kind, "problem": pair.name, "n": n, "k": d, "peer": one.name}
-            if find_spec(one.module) is None:
+            facts = {"kind": pair.kind, "problem": pair.name, "n": n, "k": d, "peer": estimator.name}
+            if find_spec(estimator.module) is None:
                 yield facts | {"failure": "not installed"}
                 continue
-            work = partial(estimate_once, pair, kind, one, 0.1 if quick else BUDGET)
+            work = partial(estimate_once, pair, kind, estimator, 0.1 if quick else BUDGET)
             yield facts | in_child(work, PAIR_LIMIT)
 
 
-#: no run of the peer, so neither a problem nor a failure
-ABSENT = ("not installed", "cannot state it")
+#: reasons for not running a peer, which are not failures
+NOT_RUN = ("not installed", "cannot state it")
 
 
 def summary(rows: list[Row]) -> list[dict[str, str]]:
-    """A line for every kind of problem and peer; times of the answers that did not fail, the worst of all others."""
+    """A line for every kind of problem and peer; times are over the runs without a failure, the rest over all runs."""
     lines = []
     for kind, peer in dict.fromkeys((row["kind"], row["peer"]) for row in rows):
         own = [row for row in rows if (row["kind"], row["peer"]) == (kind, peer)]
-        run = [row for row in own if row["failure"] not in ABSENT]
+        run = [row for row in own if row["failure"] not in NOT_RUN]
         failed = Counter(row["failure"] for row in run if row["failure"])
         notes = [f"{words} ({count})" for words, count in failed.most_common(3)]
-        notes += [f"{words}: {count}" for words in ABSENT if (count := sum(r["failure"] == words for r in own))]
+        notes += [f"{words}: {count}" for words in NOT_RUN if (count := sum(r["failure"] == words for r in own))]
         notes += sorted({row["note"] for row in run if row.get("note")})[:2]
         good = [row for row in run if not row["failure"]]
         lines.append({
             "problems": kind, "peer": peer, "run": str(len(run)), "failures": str(sum(failed.values())) if run else "",
-            "time / newton": shown(middle(good, "time")),
+            "time / newton": shown(median(good, "time")),
             "moment error": shown(worst(run, "moment", max), "e"),
-            "correlation, median": shown(middle(run, "correlation"), "c"),
+            "correlation, median": shown(median(run, "correlation"), "c"),
             "worst": shown(worst(run, "correlation", min), "c"),
             "gap": shown(worst(run, "gap", max), "e"),
             "note": "; ".join(notes),
@@ -314,7 +318,7 @@ def summary(rows: list[Row]) -> list[dict[str, str]]:
 
 
 def summaries(rows: list[Row]) -> dict[str, list[dict[str, str]]]:
-    """The two tables by their marks: moment problems, and ratios of two samples, which have no gap."""
+    """The two tables by their markers: moment problems, and ratios of two samples, which have no gap."""
     names = {one.name for one in ESTIMATORS}
     ratios = summary([row for row in rows if row["peer"] in names])
     for line in ratios:
@@ -323,20 +327,24 @@ def summaries(rows: list[Row]) -> dict[str, list[dict[str, str]]]:
 
 
 def known(row: Row, name: str) -> bool:
+    """Whether a row has a number in this column."""
     value = row.get(name, "")
     return value != "" and not math.isnan(value)
 
 
 def worst(rows: list[Row], name: str, pick: Callable[..., float]) -> float | None:
+    """``pick`` (max or min) of a column."""
     return pick((row[name] for row in rows if known(row, name)), default=None)
 
 
-def middle(rows: list[Row], name: str) -> float | None:
+def median(rows: list[Row], name: str) -> float | None:
+    """Median of a column."""
     values = [row[name] for row in rows if known(row, name)]
     return statistics.median(values) if values else None
 
 
 def shown(value: float | None, kind: str = "t") -> str:
+    """Format a time ("t"), an error ("e") or a correlation ("c")."""
     if value is None:
         return ""
     if kind == "e":
@@ -347,12 +355,14 @@ def shown(value: float | None, kind: str = "t") -> str:
 
 
 def markdown(lines: list[dict[str, str]]) -> list[str]:
+    """A table in Markdown."""
     head = list(lines[0])
     cells = [[line[c].replace("|", "/") for c in head] for line in lines]
-    return ["| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *cells)]
+    return markdown_table(head, cells)
 
 
 def show(row: Row) -> None:
+    """Print a row."""
     cells = [f"{shown(row.get('time')):>6}"]
     cells += [
         f"{shown(row.get(name), kind):>7}" for name, kind in (("moment", "e"), ("correlation", "c"), ("gap", "e"))
@@ -361,28 +371,45 @@ def show(row: Row) -> None:
     print(f"{row['kind'] + ': ' + row['problem']:56} {row['peer']:32} {' '.join(cells)}  {words}", flush=True)
 
 
+def preload() -> None:
+    """Import the peers, and what the engine imports lazily, once before forking."""
+    logging.getLogger("absl").setLevel(logging.ERROR)
+    for module in ("pandas", "sklearn.linear_model", "scipy.optimize", "empirical_calibration", "ebal", "densratio"):
+        if find_spec(module.split(".")[0]):
+            import_module(module)
+    for case in load_set("smoke").cases:
+        newton_ways(case.problem)[""]()
+
+
+def store_tables(rows: list[Row], tables: dict[str, list[dict[str, str]]]) -> None:
+    """Write the results file and the tables in README.md."""
+    packages = ["pre_convex", "numpy", "scipy", "scikit-learn"]
+    packages += [name for name in ("empirical_calibration", "ebal", "densratio", "adapt") if find_spec(name)]
+    path = store("peers", rows, tuple(packages))
+    for mark, lines in tables.items():
+        quote("benchmarks/README.md", mark, markdown(lines))
+    print(f"written: {path.name} and the tables in README.md")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", nargs="+", choices=[*DEFAULT_SETS, "smoke", "own", "pairs"], dest="sets", default=[])
-    parser.add_argument("--peer", nargs="+", metavar="WORD", default=[], help="those with one of these in their names")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
-    parser.add_argument("--store", action="store_true", help="write the results file and the tables that quote it")
+    parser.add_argument(
+        "--peer", nargs="+", metavar="WORD", default=[], help="only peers with one of these words in their names"
+    )
+    parser.add_argument("--quick", action="store_true", help="small sizes, as a smoke test")
+    parser.add_argument("--store", action="store_true", help="write the results file and the tables in README.md")
     arguments = parser.parse_args()
     if arguments.store and (arguments.quick or arguments.sets or arguments.peer):
-        parser.error("--store is for all rows at full size")
-    logging.getLogger("absl").setLevel(logging.ERROR)
-    for module in ("pandas", "sklearn.linear_model", "scipy.optimize", "empirical_calibration", "ebal", "densratio"):
-        if find_spec(module.split(".")[0]):  # so that the processes need not load them one by one
-            import_module(module)
-    for case in load_set("smoke").cases:  # and what the engine loads when it is first needed
-        newton_ways(case.problem)[""]()
+        parser.error("--store cannot be combined with --quick, --set or --peer")
+    preload()
     sets = arguments.sets or (["smoke", "own", "pairs"] if arguments.quick else [*DEFAULT_SETS, "own", "pairs"])
     chosen = [[p for p in group if not arguments.peer or any(word in p.name for word in arguments.peer)]
               for group in (SOLVERS, ESTIMATORS)]  # fmt: skip
     rows: list[Row] = []
-    found = [solver_rows(chosen[0], [name for name in sets if name != "pairs"], arguments.quick)]
-    found += [pair_rows(chosen[1], arguments.quick)] if "pairs" in sets else []
-    for part in found:
+    parts = [solver_rows(chosen[0], [name for name in sets if name != "pairs"], arguments.quick)]
+    parts += [pair_rows(chosen[1], arguments.quick)] if "pairs" in sets else []
+    for part in parts:
         for row in part:
             rows.append({name: row.get(name, "") for name in COLUMNS})
             show(row)
@@ -390,12 +417,7 @@ def main() -> None:
     for lines in tables.values():
         print("\n".join(["", *markdown(lines)]) if lines else "")
     if arguments.store:
-        packages = ["pre_convex", "numpy", "scipy", "scikit-learn"]
-        packages += [name for name in ("empirical_calibration", "ebal", "densratio", "adapt") if find_spec(name)]
-        path = store("peers", rows, tuple(packages))
-        for mark, lines in tables.items():
-            quote("benchmarks/README.md", mark, markdown(lines))
-        print(f"written: {path.name} and the tables that quote it")
+        store_tables(rows, tables)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Tables of docs/robustness.md that are made from stored counts alone: mutants, and inputs of the readers of files."""
+"""Fill the tables of docs/robustness.md on mutants and fuzzed file readers from the stored counts."""
 
 from __future__ import annotations
 
 import csv
 
-from storing import ROOT, quote
+from storing import ROOT, markdown_table, quote
 
-#: result file, whose mark the page has: its columns, and what the page calls them
+#: columns of each result file, with their headings on the page; the marker on the page has the name of the file
 COLUMNS = {
     "mutation": {name: name for name in ("module", "mutants", "killed", "survived", "timeout", "rate")},
     "fuzz-readers": {"target": "reader", "runs": "inputs", "covered": "branches reached", "broken": "broken"},
@@ -14,10 +14,9 @@ COLUMNS = {
 
 
 def table(name: str, rows: list[dict[str, str]]) -> list[str]:
-    """The table of one result file."""
+    """The table of one result file in Markdown."""
     columns = COLUMNS[name]
-    lines = ["| " + " | ".join(columns.values()) + " |", "|" + "---|" * len(columns)]
-    return lines + ["| " + " | ".join(row[column] for column in columns) + " |" for row in rows]
+    return markdown_table(list(columns.values()), [[row[column] for column in columns] for row in rows])
 
 
 def main() -> None:

@@ -1,9 +1,10 @@
 """Speed at scale and against other packages, as ratios within one run: ``make bench-scale``.
 
-A task and its unit are timed in turn, so that a slow spell of the machine hits both, and their medians are divided.
-Data comes in two kinds: ``isotropic`` (standard normal columns, where the Hessian is close to the identity, the best
-case for L-BFGS-B) and ``correlated`` (mixed and skewed columns with scales from 0.1 to 10). Every solve here is asked
-for a certified gap of 1e-9. Other packages are in the dependency group ``peers``; without them their rows say so.
+A task and its unit are timed alternately, so that a slow phase of the machine affects both, and their medians are
+divided. There are two kinds of data: ``isotropic`` (standard normal columns, with a Hessian close to the identity, the
+best case for L-BFGS-B) and ``correlated`` (mixed and skewed columns with scales from 0.1 to 10). Every solve has a
+tolerance of 1e-9 on the certified gap. The other packages are in the dependency group ``peers``; rows of missing ones
+say "not installed".
 """
 
 from __future__ import annotations
@@ -27,28 +28,28 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from storing import quote, store
+from storing import markdown_table, quote, store
 
 import pre_convex as pre
 
 TOL = 1e-9
 PASSES = "value-and-gradient passes"
 FASTER = "times faster"
-#: seconds that the repeats of one comparison may take, and whether the sizes are those that the aims are for
+#: seconds for the repeats of one comparison, and whether problems have the full sizes that the goals refer to
 BUDGET, FULL = 40.0, True
 SIGNS = {"<=": operator.le, ">=": operator.ge, ">": operator.gt}
 Row = dict[str, object]
 
 
 def isotropic(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Target and features, standard normal, of a problem whose answer has a length of about one."""
+    """Target and standard normal features of a problem whose δ has a length of about one."""
     rng = np.random.default_rng(seed)
     F = rng.normal(size=(n, k))
     return pre.RatioProblem(np.zeros(k), F).gradient(rng.normal(size=k) / np.sqrt(k)), F
 
 
 def correlated(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Target and features, mixed and a little skewed, with scales from 0.1 to 10; ⟨δ,F⟩ has standard deviation 1."""
+    """Target and features: mixed, slightly skewed, with scales from 0.1 to 10; ⟨δ,F⟩ has standard deviation 1."""
     rng = np.random.default_rng(seed)
     F = rng.normal(size=(n, k))
     F += 0.3 * rng.exponential(size=(n, k))
@@ -62,6 +63,7 @@ KINDS = {"isotropic": isotropic, "correlated": correlated}
 
 
 def seconds(task: Callable[[], object]) -> float:
+    """Time of one run of the task."""
     start = time.perf_counter()
     task()
     return time.perf_counter() - start
@@ -70,9 +72,9 @@ def seconds(task: Callable[[], object]) -> float:
 def compare(
     task: Callable[[], object], unit: Callable[[], object], most: int = 9, budget: float | None = None
 ) -> tuple[float, float]:
-    """Median times of the task and of its unit, taken alternately, as often as a budget of seconds allows.
+    """Median times of the task and of its unit, run alternately, as often as a budget of seconds allows.
 
-    A unit that takes the whole budget is timed once, between several runs of the task.
+    A unit that uses up the budget is timed once, between several runs of the task.
     """
     task()
     before, first = [seconds(task) for _ in range(3)], seconds(unit)
@@ -84,13 +86,13 @@ def compare(
 
 
 def ratio(task: Callable[[], object], unit: Callable[[], object], **options: float) -> float:
-    """Median time of the task over that of its unit."""
+    """Ratio of the median times of the task and of its unit."""
     taken, base = compare(task, unit, **options)
     return taken / base
 
 
 def row(work: str, value: float | None, unit: str, aim: str = "", gap: float | None = None, notes: str = "") -> Row:
-    """One line of the table; whether an aim such as ``<= 4`` is met is found here."""
+    """One line of the table, which says whether a goal such as ``<= 4`` is met."""
     met = ""
     if value is not None and aim and FULL:
         sign, bound = aim.split()
@@ -103,10 +105,12 @@ def row(work: str, value: float | None, unit: str, aim: str = "", gap: float | N
 
 
 def label(n: int, k: int, kind: str = "") -> str:
+    """Size and kind of the data in words."""
     return f"n = {n:,}, k = {k}" + (f", {kind}" if kind else "")
 
 
 def solve(problem: pre.RatioProblem, **terms: object) -> pre.Solution:
+    """Solve to the tolerance of this benchmark."""
     return pre.solve(problem, tol=TOL, **terms)
 
 
@@ -125,7 +129,7 @@ def passes(quick: bool) -> Iterator[Row]:
 
 
 def penalties(quick: bool) -> Iterator[Row]:
-    """A solve with penalties and constraints, and what surrounds a solve."""
+    """A solve with penalties and constraints, and the work before and after it."""
     n, k = 100_000 if quick else 1_000_000, 20
     for kind, make in KINDS.items():
         b, F = make(n, k)
@@ -148,7 +152,7 @@ def penalties(quick: bool) -> Iterator[Row]:
 
 
 def growth(quick: bool) -> Iterator[Row]:
-    """Exponent of the time of a solve in the number of rows."""
+    """Exponent p when the time of a solve grows like the number of rows to the power p."""
     sizes, k = ((3_000, 30_000, 300_000) if quick else (100_000, 1_000_000, 10_000_000)), 10
     for kind, make in KINDS.items():
         b, F = make(sizes[-1], k)
@@ -180,26 +184,26 @@ def objective(problem: pre.RatioProblem) -> Callable[[np.ndarray], tuple[float, 
 
 
 def lbfgs(problem: pre.RatioProblem, **options: float) -> Callable[[], object]:
-    """A plain L-BFGS-B fit of the same objective."""
+    """L-BFGS-B on the same objective."""
     from scipy.optimize import minimize
 
     fun, start = objective(problem), np.zeros(problem.k)
     return lambda: minimize(fun, start, jac=True, method="L-BFGS-B", options=options)
 
 
-#: L-BFGS-B as it comes, and asked for the gap that the engine proves
+#: options of L-BFGS-B: its defaults, and tolerances that reach the gap of the engine
 DEFAULTS: dict[str, float] = {}
 SHARP = {"ftol": 1e-15, "gtol": 1e-7, "maxiter": 5_000, "maxfun": 10_000}
 
 
 def standardised(problem: pre.RatioProblem) -> pre.RatioProblem:
-    """The same problem with columns of mean 0 and variance 1; constant ones stay as they are."""
+    """The same problem with columns of mean 0 and variance 1; constant columns are only centred."""
     mean, spread = problem.features_q.mean(axis=0), spreads(problem)
     return pre.RatioProblem((problem.target - mean) / spread, (problem.features_q - mean) / spread, problem.log_base)
 
 
 def spreads(problem: pre.RatioProblem) -> np.ndarray:
-    """Standard deviations of the columns, 1 for constant ones."""
+    """Standard deviations of the columns, 1 for constant columns."""
     spread = problem.features_q.std(axis=0)
     return np.where(spread > 0.0, spread, 1.0)
 
@@ -207,15 +211,18 @@ def spreads(problem: pre.RatioProblem) -> np.ndarray:
 def against_lbfgs(
     n: int, k: int, aim: str, faster: bool, most: int = 9, kinds: tuple[str, ...] = tuple(KINDS), extra: str = ""
 ) -> Iterator[Row]:
-    """L-BFGS-B as it comes and asked for the same gap, that on standardised columns, whose cost is not counted."""
+    """Rows against L-BFGS-B with its defaults and with tolerances that reach the same gap.
+
+    For the latter, correlated columns are standardised first, which is not timed.
+    """
     for kind in kinds:
         problem = pre.RatioProblem(*KINDS[kind](n, k))
         found, floor = solve(problem), pre.solve(problem, tol=1e-12, check=False).dual_value
-        asked = {"scipy's defaults": (problem, DEFAULTS), "asked for 1e-9": (problem, SHARP)}
-        if kind != "isotropic":  # on columns as they are it would take minutes
-            asked.pop("asked for 1e-9")
-            asked["asked for 1e-9, columns standardised"] = (standardised(problem), SHARP)
-        for name, (theirs, options) in asked.items():
+        settings = {"scipy's defaults": (problem, DEFAULTS), "asked for 1e-9": (problem, SHARP)}
+        if kind != "isotropic":  # without standardising it would take minutes
+            settings.pop("asked for 1e-9")
+            settings["asked for 1e-9, columns standardised"] = (standardised(problem), SHARP)
+        for name, (theirs, options) in settings.items():
             fit, results = lbfgs(theirs, **options), []
             ours, peer = compare(partial(solve, problem), lambda fit=fit, r=results: r.append(fit()), most)
             result = results[0]
@@ -230,7 +237,7 @@ def against_lbfgs(
 
 
 def both_threadings(rows: Callable[..., Iterator[Row]]) -> Iterator[Row]:
-    """Rows with BLAS as it comes and in one thread, since its threads lose time on small arrays or a busy machine."""
+    """Rows with BLAS threads and without: its threads waste time on small arrays and on a busy machine."""
     from threadpoolctl import threadpool_limits
 
     yield from rows()
@@ -251,7 +258,7 @@ def large(quick: bool) -> Iterator[Row]:
 
 
 def calibrations(problem: pre.RatioProblem) -> dict[str, Callable[[], tuple[np.ndarray, bool]]]:
-    """Ways to ask empirical_calibration for the same weights; even base weights give it a better start."""
+    """Ways to call empirical_calibration for the same weights; equal base weights give it a better start."""
     import empirical_calibration as ec
 
     call = partial(
@@ -260,15 +267,15 @@ def calibrations(problem: pre.RatioProblem) -> dict[str, Callable[[], tuple[np.n
     )  # fmt: skip
     base = np.exp(problem.log_base)
     ways = {"baseline_weights": partial(call, baseline_weights=base)}
-    if np.ptp(problem.log_base) == 0.0:  # even base weights need not be given
+    if np.ptp(problem.log_base) == 0.0:  # equal base weights are the default
         ways["as it is"] = call
-    if problem.radius == 0.0:  # scaled columns have another ball
+    if problem.radius == 0.0:  # scaling the columns would change the ball
         ways |= {f"{name}, autoscale": partial(way, autoscale=True) for name, way in ways.items()}
     return ways
 
 
 def against_calibration(n: int, k: int, aim: str) -> Iterator[Row]:
-    """The quickest call that succeeds, and if none does the quickest of all."""
+    """Rows against the fastest call that succeeds, or the fastest of all if none does."""
     work = "solve against empirical_calibration"
     if find_spec("empirical_calibration") is None:
         yield row(f"{work}, {label(n, k)}", None, "not installed", aim)
@@ -304,14 +311,14 @@ def calibration(quick: bool) -> Iterator[Row]:
 
 
 def wide(quick: bool) -> Iterator[Row]:
-    """Many features against both."""
+    """Many features against L-BFGS-B and empirical_calibration."""
     n, k = (1_000, 20) if quick else (20_000, 300)
     yield from both_threadings(partial(against_lbfgs, n, k, "> 1", faster=True))
     yield from against_calibration(n, k, "> 1")
 
 
 def cone(quick: bool) -> Iterator[Row]:
-    """The same problem by CLARABEL, in a process of its own; fewer rows if ten minutes are not enough."""
+    """The same problem by CLARABEL, in its own process; with fewer rows if ten minutes are not enough."""
     for n in (2_000,) if quick else (100_000, 50_000, 20_000):
         found = child("cone", str(n), limit=600.0)
         if found is None:
@@ -319,7 +326,7 @@ def cone(quick: bool) -> Iterator[Row]:
         notes = f"{found['iterations']} iterations, {found['claim']}, gap {found['their_gap']:.1e}; "
         notes += f"translating the program for it takes {found['compile'] / found['ours']:.0f} solves more"
         if not quick and n < 100_000:
-            notes += "; more rows took longer than ten minutes or ended for want of memory"
+            notes += "; more rows took longer than ten minutes or ran out of memory"
         work = f"solve against CLARABEL, {label(n, 20, 'isotropic')}"
         yield row(work, found["theirs"] / found["ours"], FASTER, ">= 500", found["gap"], notes)
         return
@@ -327,6 +334,7 @@ def cone(quick: bool) -> Iterator[Row]:
 
 
 def cone_child(rows: str) -> Row:
+    """Child process of ``cone``."""
     problem = pre.RatioProblem(*isotropic(int(rows), 20))
     fit = partial(solve, problem)
     found = fit()
@@ -343,7 +351,7 @@ def cone_child(rows: str) -> Row:
 
 
 def many(quick: bool) -> Iterator[Row]:
-    """Problems with the same features, together and one after the other."""
+    """Problems with the same features, solved together and one by one."""
     count, n, k = (10, 20_000, 20) if quick else (200, 100_000, 20)
     rng = np.random.default_rng(1)
     _, F = isotropic(n, k)
@@ -374,7 +382,7 @@ def many(quick: bool) -> Iterator[Row]:
 
 
 def mapped(quick: bool, big: str | None) -> Iterator[Row]:
-    """A file that is larger than what may be held in memory."""
+    """A file larger than the memory it may use."""
     shape = (300_000, 10) if quick else (50_000_000, 10)
     with tempfile.TemporaryDirectory() if big is None else contextlib.nullcontext() as folder:
         path = big or os.path.join(str(folder), "big.npy")
@@ -394,7 +402,7 @@ def mapped(quick: bool, big: str | None) -> Iterator[Row]:
 
 
 def write(path: str, shape: tuple[int, int], rows: int = 500_000) -> None:
-    """A file of standard normal numbers."""
+    """Write a file of standard normal numbers."""
     data = np.lib.format.open_memmap(path, mode="w+", dtype=float, shape=shape)
     rng = np.random.default_rng(0)
     for start in range(0, shape[0], rows):
@@ -403,19 +411,20 @@ def write(path: str, shape: tuple[int, int], rows: int = 500_000) -> None:
 
 
 def mapped_child(path: str) -> Row:
-    from pre_convex.blocks import LocalPieces
+    """Child process of ``mapped``."""
+    from pre_convex.data.blocks import LocalBlocks
 
-    with open(path, "rb") as file:  # into the system's cache
+    with open(path, "rb") as file:  # fills the page cache
         while file.read(1 << 22):
             pass
-    reads, run = [], LocalPieces.run
+    reads, map_reduce = [], LocalBlocks.map_reduce
 
-    def counted(self: LocalPieces, task: object, merge: object, where: list[int] | None = None) -> object:
-        if where is None:
+    def counted(self: LocalBlocks, task: object, merge: object, which: list[int] | None = None) -> object:
+        if which is None:
             reads.append(1)
-        return run(self, task, merge, where)
+        return map_reduce(self, task, merge, which)
 
-    LocalPieces.run = counted
+    LocalBlocks.map_reduce = counted
     target = np.full(np.load(path, mmap_mode="r").shape[1], 0.25)
 
     def fit() -> tuple[pre.RatioProblem, pre.Solution]:
@@ -430,13 +439,13 @@ def mapped_child(path: str) -> Row:
 
 
 def resident() -> float:
-    """Largest resident memory so far, in megabytes."""
+    """Peak resident memory so far, in megabytes."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def dask(quick: bool) -> Iterator[Row]:
-    """A pass by two workers of a local cluster, against one in threads over as many numbers in memory."""
+    """A pass by two workers of a local cluster, against a pass in threads over the same amount of data in memory."""
     n, k = (400_000 if quick else 10_000_000), 20
     work = f"a pass over a Dask array in two workers, {label(n, k)}"
     if find_spec("distributed") is None:
@@ -459,7 +468,7 @@ def dask(quick: bool) -> Iterator[Row]:
 
 
 def imports(quick: bool) -> Iterator[Row]:
-    """Fresh interpreters."""
+    """Import times, in fresh interpreters."""
     unit = "import numpy, scipy.special, scipy.linalg"
     tasks = ["import pre_convex", "from pre_convex import RatioProblem, solve"]
     code = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
@@ -479,7 +488,7 @@ CHILDREN = {"cone": cone_child, "mapped": mapped_child}
 
 
 def child(name: str, *arguments: str, limit: float | None = None) -> Row | None:
-    """What a fresh process finds; nothing if it takes too long or dies."""
+    """Result of a fresh process; None if it exceeds the limit or fails."""
     command = [sys.executable, __file__, "--child", name, *arguments]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=limit, check=True)
@@ -489,6 +498,7 @@ def child(name: str, *arguments: str, limit: float | None = None) -> Row | None:
 
 
 def run(names: list[str], quick: bool, big: str | None) -> list[Row]:
+    """Measure the named rows, or all, and print them."""
     rows: list[Row] = []
     for make in ROWS:
         if names and make.__name__ not in names:
@@ -497,16 +507,16 @@ def run(names: list[str], quick: bool, big: str | None) -> list[Row]:
             for found in make(quick, big) if make is mapped else make(quick):
                 rows.append(found)
                 show(found)
-        except Exception as error:  # the other rows are still worth having
+        except Exception as error:  # the other rows are still useful
             rows.append(row(make.__name__, None, f"failed: {type(error).__name__}: {str(error).splitlines()[0]}"))
             show(rows[-1])
     return rows
 
 
 def headline(found: Row) -> bool:
-    """Whether a row with an aim is quoted in docs/scale.md.
+    """Whether a row is shown in docs/scale.md: it has a goal, and L-BFGS-B has its best setting.
 
-    L-BFGS-B stands there with what it does best: as it comes on isotropic columns, standardised on correlated ones.
+    That is its defaults on isotropic columns, and standardised columns on correlated ones.
     """
     work = str(found["work"])
     left_out = ("one thread", "(asked for 1e-9)", "(scipy's defaults), n = ") if "correlated" in work else (
@@ -515,12 +525,13 @@ def headline(found: Row) -> bool:
 
 
 def table(rows: list[Row], *columns: str) -> list[str]:
-    """Lines of a table in Markdown; the unit stands beside what was measured."""
+    """A table in Markdown, with the unit after each measured value."""
     cells = [[f"{r[c]} {r['unit']}" if c == "measured" else str(r[c]) for c in columns] for r in rows]
-    return ["| " + " | ".join(line) + " |" for line in (columns, ["---"] * len(columns), *cells)]
+    return markdown_table(columns, cells)
 
 
 def show(found: Row) -> None:
+    """Print a row."""
     figures = f"{found['measured']:>7} {found['unit']:26} {found['aim']:8} {found['met']:3} {found['gap']:8}"
     print(f"{found['work']:78} {figures} {found['notes']}", flush=True)
 
@@ -529,20 +540,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     names = [make.__name__ for make in ROWS]
     parser.add_argument("--only", nargs="+", metavar="ROW", choices=names, default=[], help=", ".join(names))
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="small sizes, as a smoke test")
     parser.add_argument("--big", metavar="FILE", help="a large .npy file of standard normal rows, instead of a new one")
-    parser.add_argument("--store", action="store_true", help="write the results file and the tables that quote it")
+    parser.add_argument("--store", action="store_true", help="write the results file and the tables on the pages")
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
         print(json.dumps(CHILDREN[arguments.child[0]](*arguments.child[1:])))
         return
     if arguments.store and (arguments.only or arguments.quick):
-        parser.error("--store is for all rows at full size")
+        parser.error("--store cannot be combined with --only or --quick")
     if arguments.quick:
         globals().update(BUDGET=1.0, FULL=False)
     if os.getloadavg()[0] > 0.3:
-        print(f"the machine is busy (load {os.getloadavg()[0]:.1f}): figures are provisional, above all of few rows")
+        print(
+            f"the machine is busy (load {os.getloadavg()[0]:.1f}): figures are provisional, mainly for small problems"
+        )
     rows = run(arguments.only, arguments.quick, arguments.big)
     if arguments.store:
         packages = ["pre_convex", "numpy", "scipy", "cvxpy", "clarabel", "dask"]
@@ -550,7 +563,7 @@ def main() -> None:
         path = store("scale", rows, tuple(packages))
         quote("benchmarks/README.md", "scale", table(rows, "work", "measured", "aim", "met", "gap", "notes"))
         quote("docs/scale.md", "scale", table([r for r in rows if headline(r)], "work", "measured", "aim", "met"))
-        print(f"written: {path.name} and the tables that quote it")
+        print(f"written: {path.name} and the tables on the pages")
 
 
 if __name__ == "__main__":
