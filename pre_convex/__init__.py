@@ -1,39 +1,40 @@
 """Posterior ratio estimation and KLIEP as convex programs, with a certificate for every answer.
 
-Names are loaded when first used, so that ``import pre_convex`` is quick and the Newton engine never waits for
-cvxpy.
+Names are imported on first use, so that ``import pre_convex`` is fast and the Newton solver does not import cvxpy.
 """
 
 from __future__ import annotations
 
 import importlib
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
+#: public name: module that defines it
 _HOMES = {
-    "Autocorrelation": "features",
+    "Autocorrelation": "data.features",
     "BoundaryError": "errors",
-    "Certificate": "solution",
-    "ClassProbability": "likelihoods",
-    "Concatenation": "features",
+    "Certificate": "certificate.certificate",
+    "ClassProbability": "data.likelihoods",
+    "Concatenation": "data.features",
     "DataError": "errors",
-    "Gaussian": "likelihoods",
+    "Gaussian": "data.likelihoods",
     "Hull": "feasibility",
-    "Inference": "inference",
+    "Inference": "statistics.inference",
     "InfeasibleError": "errors",
     "KLIEP": "estimators",
-    "Kernel": "kernels",
-    "LagProducts": "features",
-    "Linear": "features",
+    "Kernel": "data.kernels",
+    "LagProducts": "data.features",
+    "Linear": "data.features",
     "MissingExtraError": "errors",
     "PluginRatio": "estimators",
-    "Polynomial": "features",
+    "Polynomial": "data.features",
     "Position": "feasibility",
     "PosteriorRatio": "estimators",
     "PreConvexError": "errors",
     "Program": "programs",
-    "RatioClassifier": "classifier",
+    "RatioClassifier": "estimators",
     "RatioProblem": "problem",
     "Solution": "solution",
     "Solutions": "solvers",
@@ -41,27 +42,32 @@ _HOMES = {
     "Status": "solution",
     "UnfittedError": "estimators",
     "UnknownSolverError": "errors",
-    "certify": "solvers",
-    "conditions": "theory",
-    "diagnose": "diagnostics",
+    "certify": "certificate.certificate",
+    "compare": "solvers",
+    "conditions": "statistics.theory",
+    "diagnose": "statistics.diagnostics",
     "dual_program": "programs",
     "installed_solvers": "solvers",
-    "load": "storage",
+    "load": "estimators",
     "minimal_radius": "feasibility",
     "primal_program": "programs",
     "radius_path": "solvers",
-    "save": "storage",
+    "save": "estimators",
     "solve": "solvers",
     "solve_many": "solvers",
 }
 
 __all__ = [*_HOMES, "__version__"]
 
+#: two threads that import a package and one of its modules at the same time can see a half-initialised module
+_import_lock = RLock()
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    with _import_lock:
+        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
     globals()[name] = value
     return value
 
@@ -70,9 +76,17 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES})
 
 
-if TYPE_CHECKING:  # repeated names: type checkers of users see them as exported
-    from .classifier import RatioClassifier as RatioClassifier
-    from .diagnostics import diagnose as diagnose
+if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an export
+    from .certificate.certificate import Certificate as Certificate
+    from .certificate.certificate import certify as certify
+    from .data.features import Autocorrelation as Autocorrelation
+    from .data.features import Concatenation as Concatenation
+    from .data.features import LagProducts as LagProducts
+    from .data.features import Linear as Linear
+    from .data.features import Polynomial as Polynomial
+    from .data.kernels import Kernel as Kernel
+    from .data.likelihoods import ClassProbability as ClassProbability
+    from .data.likelihoods import Gaussian as Gaussian
     from .errors import BoundaryError as BoundaryError
     from .errors import DataError as DataError
     from .errors import InfeasibleError as InfeasibleError
@@ -83,32 +97,25 @@ if TYPE_CHECKING:  # repeated names: type checkers of users see them as exported
     from .estimators import KLIEP as KLIEP
     from .estimators import PluginRatio as PluginRatio
     from .estimators import PosteriorRatio as PosteriorRatio
+    from .estimators import RatioClassifier as RatioClassifier
     from .estimators import UnfittedError as UnfittedError
+    from .estimators import load as load
+    from .estimators import save as save
     from .feasibility import Hull as Hull
     from .feasibility import Position as Position
     from .feasibility import minimal_radius as minimal_radius
-    from .features import Autocorrelation as Autocorrelation
-    from .features import Concatenation as Concatenation
-    from .features import LagProducts as LagProducts
-    from .features import Linear as Linear
-    from .features import Polynomial as Polynomial
-    from .inference import Inference as Inference
-    from .kernels import Kernel as Kernel
-    from .likelihoods import ClassProbability as ClassProbability
-    from .likelihoods import Gaussian as Gaussian
     from .problem import RatioProblem as RatioProblem
     from .programs import Program as Program
     from .programs import dual_program as dual_program
     from .programs import primal_program as primal_program
-    from .solution import Certificate as Certificate
     from .solution import Solution as Solution
     from .solution import Status as Status
     from .solvers import Solutions as Solutions
-    from .solvers import certify as certify
+    from .solvers import compare as compare
     from .solvers import installed_solvers as installed_solvers
     from .solvers import radius_path as radius_path
     from .solvers import solve as solve
     from .solvers import solve_many as solve_many
-    from .storage import load as load
-    from .storage import save as save
-    from .theory import conditions as conditions
+    from .statistics.diagnostics import diagnose as diagnose
+    from .statistics.inference import Inference as Inference
+    from .statistics.theory import conditions as conditions

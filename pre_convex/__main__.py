@@ -1,4 +1,4 @@
-"""Entry point of the command line; says what to install when the command line's own libraries are missing."""
+"""Entry point of the command line; if its packages are missing, it says what to install."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def main() -> None:
     """Run the command line."""
     try:
         _main()
-    except KeyboardInterrupt:  # before a command has begun
+    except KeyboardInterrupt:  # before a command began
         print("pre-convex: interrupted", file=sys.stderr)
         sys.exit(130)
 
@@ -23,7 +23,7 @@ def _main() -> None:
             from .errors import MissingExtraError
 
             sys.exit(f"pre-convex: {MissingExtraError(package, 'cli')}")
-    from .cli import run
+    from .cli.app import run
 
     run()
 

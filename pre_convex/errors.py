@@ -1,7 +1,9 @@
-"""What can go wrong, one class for each kind of answer the caller can give to it."""
+"""Exceptions, one class for each kind of reaction the caller may have."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
@@ -16,19 +18,93 @@ __all__ = [
 
 
 class PreConvexError(Exception):
-    """Base class of every error this package raises on purpose."""
+    """Base class of all exceptions of this package."""
 
 
 class DataError(PreConvexError, ValueError):
-    """The caller's data or arguments cannot be used; the message names the argument and what to do."""
+    """An argument cannot be used.
+
+    The message combines the three parameters, which are also attributes.
+
+    Parameters
+    ----------
+    argument : str
+        Name of the argument, option or file.
+    reason : str
+        What is wrong with it.
+    remedy : str
+        What to do about it, as an imperative.
+
+    Examples
+    --------
+    >>> print(DataError("radius", "-1 is negative", "pass a number of at least 0"))
+    radius: -1 is negative; pass a number of at least 0
+    """
+
+    def __init__(self, argument: Any, reason: str, remedy: str) -> None:
+        self.argument, self.reason, self.remedy = str(argument), reason, remedy
+        super().__init__(f"{self.argument}: {reason}; {remedy}")
+
+    def renamed(self, argument: str) -> DataError:
+        """The same error about an argument of another name, such as a command-line option.
+
+        Parameters
+        ----------
+        argument : str
+            The new name.
+
+        Returns
+        -------
+        DataError
+
+        Examples
+        --------
+        >>> print(DataError("radius", "-1 is negative", "pass 0").renamed("--radius"))
+        --radius: -1 is negative; pass 0
+        """
+        return type(self)(argument, self.reason, self.remedy)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.argument, self.reason, self.remedy)
+
+
+@contextmanager
+def renamed_arguments(names: Mapping[str, str]) -> Iterator[None]:
+    """Rename the argument of a :class:`DataError` raised inside, for callers that call it something else.
+
+    Parameters
+    ----------
+    names : mapping of str to str
+        New names by old name; errors about other arguments pass unchanged.
+
+    Examples
+    --------
+    >>> with renamed_arguments({"folds": "cv"}):
+    ...     raise DataError("folds", "1 is less than 2", "pass at least 2")
+    Traceback (most recent call last):
+    pre_convex.errors.DataError: cv: 1 is less than 2; pass at least 2
+    """
+    try:
+        yield
+    except DataError as error:
+        if error.argument not in names:
+            raise
+        raise error.renamed(names[error.argument]) from error
 
 
 class UnknownSolverError(DataError):
-    """The named solver does not exist, is not installed, or cannot take exponential cones."""
+    """The named solver does not exist, is not installed, or does not support exponential cones."""
 
 
 class MissingExtraError(PreConvexError, ImportError):
     """An optional dependency is not installed.
+
+    Parameters
+    ----------
+    package : str
+        The missing package.
+    extra : str, default ""
+        Extra of this package that installs it; empty if there is none.
 
     Examples
     --------
@@ -47,7 +123,20 @@ class MissingExtraError(PreConvexError, ImportError):
 
 
 class SolveError(PreConvexError):
-    """No answer could be proven; ``solution`` holds the best numbers found and their certificate."""
+    """No solution of the requested accuracy was proven.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    solution : Solution, optional
+        The best point found, with its certificate.
+
+    Attributes
+    ----------
+    solution : Solution or None
+        The best point found, with its certificate.
+    """
 
     def __init__(self, message: str, solution: Any = None) -> None:
         super().__init__(message)
@@ -60,20 +149,29 @@ class SolveError(PreConvexError):
 class BoundaryError(SolveError):
     """The target lies on the boundary of the hull: optimal weights exist, an optimal finite δ does not.
 
-    ``solution.mu`` are feasible weights, optimal up to ``solution.gap``; ``solution.delta`` is a point of a sequence
-    that runs away along ``solution.hull.direction``.
+    ``solution.mu`` holds feasible weights, optimal up to ``solution.gap``; ``solution.delta`` is a point of a sequence
+    that diverges along ``solution.hull.direction``.
     """
 
 
 class InfeasibleError(SolveError):
-    """The target lies further from the hull than the radius: no solution exists, and here is the proof.
+    """The target is further from the hull than the radius: no solution exists, and the error carries the proof.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    solution : Solution, optional
+        The last point before the problem was proven infeasible.
+    hull : Hull, optional
+        Distance to the hull and separating direction.
 
     Attributes
     ----------
     direction : ndarray of shape (k,)
         Separating direction v of unit dual norm: max_j ⟨v, F_j⟩ + radius < ⟨v, b⟩.
     minimal_radius : float
-        Distance from the target to the hull; the problem has a solution for every larger radius.
+        Distance from the target to the hull; a solution exists for every larger radius.
     """
 
     def __init__(self, message: str, solution: Any = None, hull: Any = None) -> None:
@@ -82,12 +180,12 @@ class InfeasibleError(SolveError):
 
     @property
     def direction(self) -> Any:
-        """The separating direction."""
+        """Separating direction v of unit dual norm."""
         return self.hull.direction
 
     @property
     def minimal_radius(self) -> float:
-        """The distance from the target to the hull of the q features."""
+        """Distance from the target to the hull of the q features."""
         return float(self.hull.radius)
 
     def __reduce__(self) -> Any:

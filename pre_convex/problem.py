@@ -6,49 +6,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from .arrays import as_flag, as_matrix, as_names, as_vector, column_names, frozen
-from .assembly import assemble, packed, rows_of, unpacked
-from .checks import LARGEST, LONGEST, check_radius, check_size
-from .distributed import is_dask
-from .entropy import Array, exp, log_normalise, log_sum_exp, negative_kl
+from ._internal.entropy import log_normalise, log_sum_exp, negative_kl
+from ._internal.threads import single_threaded_blas
+from ._internal.typing import Array, Index
+from ._internal.validation import (
+    MAX_ENTRY,
+    MAX_PARAMETER,
+    as_flag,
+    as_matrix,
+    as_names,
+    as_vector,
+    check_radius,
+    column_names,
+    duplicate,
+    read_only,
+)
+from .data.dask_blocks import is_dask
+from .data.features import make_features
+from .data.likelihoods import log_likelihood
+from .data.passes import Summary, column_ranges, logits, tilt, weighted_sum
+from .data.rows import Rows, check_column_scale, make_rows, uniform_log_weights
+from .data.sides import assemble
 from .errors import DataError
-from .features import make_features
-from .kernels import Kernel as _Kernel  # noqa: F401  # puts "kernel" among the names of features
-from .likelihoods import log_likelihood
-from .norms import Norm, get_norm
-from .passes import Rows, Summary, even_base, logits, support, tilt, weighted_sum
-from .threads import one_thread_each
+from .penalties.norms import Norm, get_norm
 
 __all__ = ["RatioProblem", "as_problem"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class RatioProblem:
-    """A posterior-ratio problem: target moment, features and base weights of the q side, radius and norm.
+    """A posterior-ratio problem: target moment, q-side features and base weights, radius and norm.
+
+    All attributes are read-only, arrays included. :meth:`from_samples` makes a problem from samples and
+    log-likelihoods, :meth:`from_blocks` from data that does not fit in memory.
 
     Parameters
     ----------
     target : array of shape (k,)
-        b, the moment to match.
-    features_q : array of shape (n_q, k)
-        F, one row for each q sample. A float64 array is viewed, not copied.
+        b, the moment to match; entries up to 1e150 in size.
+    features_q : array of shape (n_q, k), or data frame
+        F, one row for each q sample; entries up to 1e100 in size. A float64 array is viewed, not copied.
     log_base : array of shape (n_q,), optional
-        Logarithms of base weights up to a constant; −inf gives a row no weight. Flat when left out.
-    radius : float
-        R ≥ 0, the relaxation of the moment constraint and the weight of the penalty R‖δ‖_*.
-    norm : {2, inf, 1}
-        Norm of the moment constraint; its dual norm penalises δ.
+        Log base weights up to a common constant, in practice the log-likelihoods of the q samples; −inf gives a row
+        no weight. By default all rows weigh the same.
+    radius : float, default 0.0
+        R ≥ 0, the relaxation of the moment constraint ‖b − F'μ‖ ≤ R and the weight of the penalty R‖δ‖_*.
+        Zero matches the moments exactly.
+    norm : {2, inf, 1}, default 2
+        Norm of the moment constraint; δ is penalised by the dual norm. ``norm=2`` penalises the Euclidean length of δ,
+        ``norm=inf`` its ℓ1 norm, so that δ is sparse, and ``norm=1`` its largest coefficient.
     feature_names : sequence of str, optional
-        One name for each column; ``f0``, ``f1``, … when left out.
-    features_p, log_weights_p : arrays, optional
-        The p side that ``target`` was computed from, kept for inference.
-    paired : bool
-        Whether x_p and x_q are the same rows.
+        One name for each column, without duplicates; by default the column names of a data frame, or ``f0``, ``f1``, …
+    features_p : array of shape (n_p, k), optional
+        Features of the p side that ``target`` was computed from; inference needs them.
+    log_weights_p : array of shape (n_p,), optional
+        Log weights of the p side up to a common constant; equal weights by default. Needs ``features_p``.
+    paired : bool, default False
+        Whether row i of both sides is the same observation. Needs ``features_p`` with n_q rows.
 
     Examples
     --------
@@ -61,77 +78,161 @@ class RatioProblem:
     array([-0.2])
     """
 
-    target: Array
-    features_q: Array
-    log_base: Array = None  # type: ignore[assignment]  # an array once __post_init__ has run
-    radius: float = 0.0
-    norm: float = 2
-    feature_names: tuple[str, ...] = ()
-    features_p: Array | None = None
-    log_weights_p: Array | None = None
-    paired: bool = False
-    rows: Rows = field(init=False)
+    _rows: Rows
+    _target: Array
+    _feature_names: tuple[str, ...]
+    _radius: float
+    _norm: float
+    _features_q: Array
+    _log_base: Array
+    _features_p: Array | None
+    _log_weights_p: Array | None
+    _paired: bool
 
-    def __post_init__(self) -> None:
-        names = as_names(self.feature_names, "feature_names") or column_names(self.features_q)
-        F = as_matrix(self.features_q, "features_q", names, limit=LARGEST)
+    def __init__(
+        self,
+        target: Any,
+        features_q: Any,
+        log_base: Any = None,
+        radius: float = 0.0,
+        norm: float = 2,
+        feature_names: Any = (),
+        features_p: Any = None,
+        log_weights_p: Any = None,
+        paired: bool = False,
+    ) -> None:
+        names = as_names(feature_names, "feature_names") or column_names(features_q)
+        F = as_matrix(features_q, "features_q", names, limit=MAX_ENTRY)
         n, k = F.shape
-        check_size(F)
-        if names is None:
-            names = tuple(f"f{i}" for i in range(k))
-        if len(names) != k:
-            raise DataError(f"feature_names: {len(names)} names for {k} columns of features_q")
-        if len(set(names)) != k:
-            twice = next(c for c in names if names.count(c) > 1)
-            raise DataError(f"feature_names: {twice!r} stands there twice")
-        b = as_vector(self.target, "target", limit=LONGEST)
+        check_column_scale(F)
+        names = _check_names(names, k)
+        b = as_vector(target, "target", limit=MAX_PARAMETER)
         if b.size != k:
-            raise DataError(f"target: has {b.size} entries for {k} columns of features_q; pass one for each")
-        given: Any = self.log_base
-        a = even_base(n) if given is None else log_normalise(as_vector(given, "log_base", n, log_weights=True))
-        R, paired = check_radius(self.radius), as_flag(self.paired, "paired")
-        norm = get_norm(self.norm).order
-        side_p: dict[str, Array] = {}
-        if self.features_p is not None:
-            F_p = as_matrix(self.features_p, "features_p", names, limit=LARGEST)
-            if F_p.shape[1] != k:
-                raise DataError(f"features_p: has {F_p.shape[1]} columns, features_q has {k}")
-            log_w = np.zeros(len(F_p)) if self.log_weights_p is None else self.log_weights_p
-            log_w = log_normalise(as_vector(log_w, "log_weights_p", len(F_p), log_weights=True))
-            side_p = {"features_p": frozen(F_p), "log_weights_p": frozen(log_w)}
-            size = np.abs(F_p[:: max(1, len(F_p) // 1000)]).max(axis=0) + np.abs(b)
-            if np.any(np.abs(exp(log_w) @ F_p - b) > 1e-9 * size):
-                raise DataError("target: is not the mean of features_p under log_weights_p; leave features_p out")
+            raise DataError("target", f"has {b.size} entries for {k} columns of features_q", "pass one for each column")
+        a = (
+            uniform_log_weights(n)
+            if log_base is None
+            else log_normalise(as_vector(log_base, "log_base", n, log_weights=True))
+        )
+        paired = as_flag(paired, "paired")
+        F_p = log_w = None
+        if features_p is not None:
+            F_p, log_w = _check_p_side(features_p, log_weights_p, names, b)
             if paired and len(F_p) != n:
-                raise DataError(f"paired: features_p has {len(F_p)} rows and features_q {n}; pairs are the same rows")
-        elif self.log_weights_p is not None or paired:
-            raise DataError("features_p: is needed with log_weights_p and with paired")
-        values: dict[str, Any] = {
-            "target": frozen(b.copy()),
-            "features_q": frozen(F),
-            "log_base": frozen(a),
-            "radius": R,
-            "norm": norm,
-            "feature_names": names,
-            "paired": paired,
-            "rows": rows_of(F, a),
-            **side_p,
-        }
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
+                raise DataError(
+                    "paired", f"features_p has {len(F_p)} rows, features_q has {n}", "pair the rows, or pass False"
+                )
+        elif log_weights_p is not None or paired:
+            raise DataError("features_p", "is missing", "pass it, or leave log_weights_p and paired out")
+        self._fill(b.copy(), F, a, radius, norm, names, F_p, log_w, paired)
+
+    def _fill(
+        self,
+        target: Array,
+        features_q: Array,
+        log_base: Array,
+        radius: Any,
+        norm: Any,
+        feature_names: tuple[str, ...],
+        features_p: Array | None,
+        log_weights_p: Array | None,
+        paired: bool,
+    ) -> None:
+        """Set all attributes, from arrays that have been validated and normalised."""
+        self._target, self._feature_names = read_only(target), feature_names
+        self._radius, self._norm = check_radius(radius), get_norm(norm).order
+        self._features_q, self._log_base = read_only(features_q), read_only(log_base)
+        self._features_p = None if features_p is None else read_only(features_p)
+        self._log_weights_p = None if log_weights_p is None else read_only(log_weights_p)
+        self._paired = paired
+        self._rows = make_rows(features_q, log_base)
+
+    def _replace(self, **attributes: Any) -> Self:
+        """A copy with some (private) attributes replaced; the new values are not validated."""
+        other = self.__new__(type(self))
+        other.__dict__.update(self.__dict__, **attributes)
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return packed(self.__dict__)
+        """State without the rows if they are in memory, since the features determine them.
+
+        Equal base weights are left out too: a copied array would not be recognised as constant, and solving the
+        unpickled problem would change the last digits.
+        """
+        if not self._rows.in_memory:
+            return dict(self.__dict__)
+        return {**self.__dict__, "_rows": None, "_log_base": None if self._rows.uniform else self._log_base}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for key, value in unpacked(state).items():
-            object.__setattr__(self, key, value)
+        state = {name: read_only(x) if isinstance(x, np.ndarray) else x for name, x in state.items()}
+        if state["_rows"] is None:
+            F, a = state["_features_q"], state["_log_base"]
+            a = uniform_log_weights(len(F)) if a is None else a
+            state |= {"_log_base": a, "_rows": make_rows(F, a)}
+        self.__dict__.update(state)
 
     def __repr__(self) -> str:
         return f"RatioProblem(n_q={self.n_q}, k={self.k}, radius={self.radius:g}, norm={self.norm:g})"
 
+    @property
+    def target(self) -> Array:
+        """b, the moment to match, shape (k,)."""
+        return self._target
+
+    @property
+    def features_q(self) -> Array:
+        """F, one row for each q sample, shape (n_q, k)."""
+        return self._features_q
+
+    @property
+    def log_base(self) -> Array:
+        """a, the log base weights of the q rows, shape (n_q,); their exponentials sum to one."""
+        return self._log_base
+
+    @property
+    def radius(self) -> float:
+        """R, the relaxation of the moment constraint."""
+        return self._radius
+
+    @property
+    def norm(self) -> float:
+        """Order of the norm of the moment constraint: 2.0, inf or 1.0."""
+        return self._norm
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name for each column of F."""
+        return self._feature_names
+
+    @property
+    def features_p(self) -> Array | None:
+        """Features of the p side, shape (n_p, k); ``None`` if only the target is known."""
+        return self._features_p
+
+    @property
+    def log_weights_p(self) -> Array | None:
+        """Log weights of the p side, shape (n_p,), normalised like :attr:`log_base`; ``None`` without a p side."""
+        return self._log_weights_p
+
+    @property
+    def paired(self) -> bool:
+        """Whether row i of both sides is the same observation."""
+        return self._paired
+
+    @property
+    def rows(self) -> Rows:
+        """The q side, as passes over the data read it: features, log base weights and their origin."""
+        return self._rows
+
+    @property
+    def rows_p(self) -> Rows | None:
+        """The p side in the same form and with the same origin; ``None`` if only the target is known."""
+        if self.features_p is None or self.log_weights_p is None:
+            return None
+        return Rows(self.features_p, self.log_weights_p, self.rows.origin)
+
     @classmethod
-    @one_thread_each()
+    @single_threaded_blas()
     def from_samples(
         cls,
         x_p: Any,
@@ -149,13 +250,23 @@ class RatioProblem:
         Parameters
         ----------
         x_p, x_q : arrays of shape (n_p, d) and (n_q, d), or data frames
-            Samples of the two priors; Dask collections are left to :meth:`from_blocks`.
-        log_lik_p, log_lik_q : arrays, functions x -> (n,), or None
-            Log-likelihoods, up to a constant.
-        features : str, FeatureMap or function
-            ``"linear"``, ``"polynomial"``, or anything that maps (n, d) to (n, k).
-        radius, norm, paired
-            As in the class.
+            Samples of the two priors. Named columns are matched by name. Dask collections are passed on to
+            :meth:`from_blocks`.
+        log_lik_p, log_lik_q : array of shape (n,), function of samples, or None, default None
+            Log-likelihoods of the samples, up to a constant; −inf for a row that cannot occur. ``None`` stands for a
+            constant likelihood.
+        features : str, FeatureMap or function, default "linear"
+            ``"linear"``, ``"polynomial"``, ``"kernel"``, or anything that maps (n, d) to (n, k).
+        radius : float, default 0.0
+            R ≥ 0, the relaxation of the moment constraint.
+        norm : {2, inf, 1}, default 2
+            Norm of the moment constraint; ``norm=inf`` gives a sparse δ (ℓ1 penalty).
+        paired : bool, default False
+            Whether row i of both samples is the same observation.
+
+        Returns
+        -------
+        RatioProblem
 
         Examples
         --------
@@ -164,45 +275,30 @@ class RatioProblem:
         >>> RatioProblem.from_samples(x_p, x_q, features="polynomial").feature_names
         ('x0', 'x1', 'x0^2', 'x1^2')
         """
+        paired = as_flag(paired, "paired")
         if is_dask(x_p) or is_dask(x_q):
-            if as_flag(paired, "paired"):
-                raise DataError("paired: is not known for Dask collections; pass arrays in memory")
+            if paired:
+                raise DataError("paired", "is not supported with Dask collections", "pass arrays in memory")
             return cls.from_blocks(x_p, x_q, log_lik_p, log_lik_q, features=features, radius=radius, norm=norm)
-        columns, columns_q = column_names(x_p), column_names(x_q)
-        both = columns is not None and columns_q is not None
-        if both and sorted(columns) != sorted(columns_q):  # type: ignore[arg-type]
-            odd = sorted(set(columns) ^ set(columns_q))  # type: ignore[arg-type]
-            raise DataError(f"x_q: its columns differ from those of x_p in {', '.join(odd)}; give both the same ones")
-        given = x_q
-        x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
-        if both and columns != columns_q:
-            x_q = x_q[:, [columns_q.index(c) for c in columns]]  # type: ignore[union-attr]
-        if x_p.shape[1] != x_q.shape[1]:
-            labels = "; for rows and their labels take RatioClassifier" if np.ndim(given) == 1 else ""
-            raise DataError(f"x_q: has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}{labels}")
-        if as_flag(paired, "paired") and len(x_p) != len(x_q):
-            raise DataError(f"paired: x_p has {len(x_p)} rows and x_q {len(x_q)}; paired samples are the same rows")
-        columns = columns or columns_q or tuple(f"x{i}" for i in range(x_p.shape[1]))
+        x_p, x_q, columns = _check_samples(x_p, x_q)
+        if paired and len(x_p) != len(x_q):
+            raise DataError("paired", f"x_p has {len(x_p)} rows, x_q has {len(x_q)}", "pair the rows, or pass False")
         log_w = log_normalise(log_likelihood(log_lik_p, x_p, "log_lik_p"))
-        log_base = log_likelihood(log_lik_q, x_q, "log_lik_q")
+        log_base = log_normalise(log_likelihood(log_lik_q, x_q, "log_lik_q"))
         f = make_features(features)
         names = f.names(columns)
-        F_p = as_matrix(f(x_p), "features(x_p)", names, limit=LARGEST)
-        F_q = as_matrix(f(x_q), "features(x_q)", names, limit=LARGEST)
-        check_size(F_q, "features(x_q)")
-        if F_p.shape[1] != F_q.shape[1]:
-            raise DataError(f"features: {F_p.shape[1]} columns for x_p but {F_q.shape[1]} for x_q")
-        return cls(
-            target=exp(log_w) @ F_p,
-            features_q=F_q,
-            log_base=log_base,
-            radius=radius,
-            norm=norm,
-            feature_names=names,
-            features_p=F_p,
-            log_weights_p=log_w,
-            paired=paired,
-        )
+        F_p = as_matrix(f(x_p), "features(x_p)", names, limit=MAX_ENTRY)
+        F_q = as_matrix(f(x_q), "features(x_q)", names, limit=MAX_ENTRY)
+        check_column_scale(F_q, "features(x_q)")
+        k = F_q.shape[1]
+        if F_p.shape[1] != k:
+            raise DataError(
+                "features", f"gives {F_p.shape[1]} columns for x_p but {k} for x_q", "return the same columns for both"
+            )
+        names = _check_names(as_names(names, "feature_names") or None, k)
+        problem = cls.__new__(cls)
+        problem._fill(np.exp(log_w) @ F_p, F_q, log_base, radius, norm, names, F_p, log_w, paired)
+        return problem
 
     @classmethod
     def from_blocks(
@@ -219,25 +315,33 @@ class RatioProblem:
         dask: bool = False,
         verbose: bool = False,
     ) -> RatioProblem:
-        """Problem whose samples are read, mapped to features and reduced block by block, in every pass anew.
+        """Problem from data that is read, mapped to features and reduced block by block, again in every pass.
 
         Parameters
         ----------
-        x_p, x_q : paths, arrays, Dask collections, or lists of functions
+        x_p, x_q : path, array, Dask collection, or list of functions
             ``.npy``, ``.parquet`` and ``.zarr`` files, folders of Parquet files, memory maps, Zarr and other arrays
-            with slices, Dask arrays and dataframes, or functions without arguments that make one block each. ``x_p``
-            may be ``None`` if a target is given.
-        log_lik_p, log_lik_q : function of a block, anything that x can be, name of a column, or None
-            A column that is named is taken out of the samples.
-        features : str, FeatureMap or function of a block
+            that can be sliced, Dask arrays and dataframes, or functions without arguments that return one block each.
+            ``x_p`` may be ``None`` if a target is given.
+        log_lik_p, log_lik_q : function of a block, anything that x can be, column name, or None, default None
+            Log-likelihoods, up to a constant. A named column is removed from the samples.
+        features : str, FeatureMap or function of a block, default "linear"
+            As in :meth:`from_samples`; a kernel needs its landmarks first.
         target : array of shape (k,), optional
             The moment to match, instead of one computed from ``x_p``.
-        radius, norm
-            As in the class.
-        dask : bool
-            Whether the workers of the current Dask client read the files; Dask collections are always left to them.
-        verbose : bool
+        radius : float, default 0.0
+            R ≥ 0, the relaxation of the moment constraint.
+        norm : {2, inf, 1}, default 2
+            Norm of the moment constraint; ``norm=inf`` gives a sparse δ (ℓ1 penalty).
+        dask : bool, default False
+            Whether the workers of the current Dask client read the files; they always read Dask collections.
+        verbose : bool, default False
             Whether to show the progress of the passes made here.
+
+        Returns
+        -------
+        RatioProblem
+            Its :attr:`features_q` and :attr:`log_base` are not in memory; :meth:`in_memory` loads them.
 
         Examples
         --------
@@ -247,32 +351,75 @@ class RatioProblem:
         RatioProblem(n_q=80, k=4, radius=0, norm=2, in 1 block)
         """
         dask, verbose = as_flag(dask, "dask"), as_flag(verbose, "verbose")
-        return BlockedProblem.of(
-            *assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose), radius, norm
-        )
+        return BlockedProblem(*assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose), radius, norm)
 
     def in_memory(self) -> RatioProblem:
-        """The problem itself, or one with all rows in memory if they are read block by block."""
+        """The problem with all rows in memory: this one, unless it is read block by block."""
         return self
 
     def with_radius(self, radius: float, norm: float | None = None) -> RatioProblem:
-        """The same data with another radius, and another norm if one is given."""
-        other = object.__new__(type(self))  # the data has been checked
+        """The same data with another radius.
+
+        Parameters
+        ----------
+        radius : float
+            R ≥ 0.
+        norm : {2, inf, 1}, optional
+            Norm of the new problem; unchanged by default.
+
+        Returns
+        -------
+        RatioProblem
+            Shares its arrays with this one.
+
+        Examples
+        --------
+        >>> RatioProblem([0.2], [[-1.0], [1.0]]).with_radius(0.1, norm="inf")
+        RatioProblem(n_q=2, k=1, radius=0.1, norm=inf)
+        """
         order = self.norm if norm is None else get_norm(norm).order
-        other.__dict__.update(self.__dict__, radius=check_radius(radius), norm=order)
-        return other
+        return self._replace(_radius=check_radius(radius), _norm=order)
 
-    @property
-    def rows_p(self) -> Rows | None:
-        """The p side as rows, with the origin of :attr:`rows`; ``None`` if only its moment is known."""
-        if self.features_p is None or self.log_weights_p is None:
-            return None
-        return Rows(self.features_p, self.log_weights_p, self.rows.origin)
+    def with_log_weights(self, log_base: Array, log_weights_p: Array | None = None) -> RatioProblem:
+        """The same problem with exactly these log weights, for readers of files.
 
-    def in_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
-        """The same rows as (F − centre) · basis, and the target with them; ``centre`` is relative to the origin."""
+        Normalising stored weights again would change their last bits.
+
+        Parameters
+        ----------
+        log_base : array of shape (n_q,)
+            Log base weights, normalised already; this is not checked.
+        log_weights_p : array of shape (n_p,), optional
+            The same for the p side; unchanged by default.
+
+        Returns
+        -------
+        RatioProblem
+        """
+        log_base = read_only(log_base)
+        p = self.log_weights_p if log_weights_p is None else read_only(log_weights_p)
+        return self._replace(_log_base=log_base, _log_weights_p=p, _rows=self.rows.with_log_base(log_base))
+
+    def centred_at_target(self) -> RatioProblem:
+        """The same problem, in memory, with the target as the origin of all sums over rows."""
+        return self._replace(_rows=self.rows.with_origin(self.target))
+
+    def change_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
+        """The problem with features (F − centre) · basis and R = 0.
+
+        Parameters
+        ----------
+        centre : array of shape (k,)
+            New origin, relative to that of :attr:`rows`.
+        basis : array of shape (k, r)
+            One column for each new coordinate.
+
+        Returns
+        -------
+        RatioProblem
+        """
         features = (self.rows.take(slice(None)).features - centre) @ basis
-        return RatioProblem((self.residual_origin - centre) @ basis, features, self.log_base)
+        return RatioProblem((self.centred_target - centre) @ basis, features, self.log_base)
 
     @property
     def n_q(self) -> int:
@@ -285,106 +432,196 @@ class RatioProblem:
         return self.rows.shape[1]
 
     @property
-    def ball(self) -> Norm:
-        """The norm of the moment constraint, with its dual and its projection."""
+    def positive_rows(self) -> Index:
+        """Indices of the rows with positive base weight; the others have zero weight in every solution."""
+        return np.flatnonzero(self.log_base > -np.inf)
+
+    @property
+    def moment_norm(self) -> Norm:
+        """Norm of the moment constraint, with its dual norm and its projection."""
         return get_norm(self.norm)
 
     @property
-    def residual_origin(self) -> Array:
-        """b relative to the origin of :attr:`rows`; all sums over rows are taken relative to it."""
+    def centred_target(self) -> Array:
+        """b relative to the origin of :attr:`rows`, like all sums over rows."""
         return self.target if self.rows.origin is None else self.target - self.rows.origin
 
+    @property
+    def ranges(self) -> tuple[Array, Array]:
+        """Smallest and largest value of each feature, over the rows with positive base weight."""
+        lowest, highest = column_ranges(self.rows)
+        shift = 0.0 if self.rows.origin is None else self.rows.origin
+        return shift + lowest, shift + highest
+
     def tilt(self, delta: Any, *, covariance: bool = False) -> Summary:
-        """One pass at δ, relative to the origin of :attr:`rows`."""
+        """Log Z and the moments of F under μ(δ), from one pass over the rows.
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            Ratio parameter δ.
+        covariance : bool, default False
+            Whether to compute the covariance as well.
+
+        Returns
+        -------
+        Summary
+            ``log_z``, ``mean`` and ``covariance``, relative to the origin of :attr:`rows`.
+        """
         return tilt(self.rows, self._delta(delta), covariance=as_flag(covariance, "covariance"))
 
     def value(self, delta: Any) -> float:
-        """ℓ_R(δ), the objective of [P]; zero at δ = 0."""
+        """ℓ_R(δ), the objective of [P]; zero at δ = 0.
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            Ratio parameter δ; entries up to 1e150 in size.
+
+        Returns
+        -------
+        float
+        """
         delta = self._delta(delta)
-        loss = self.tilt(delta).log_z - self.residual_origin @ delta
-        return float(loss + self.radius * self.ball.dual(delta))
+        loss = self.tilt(delta).log_z - self.centred_target @ delta
+        return float(loss + self.radius * self.moment_norm.dual(delta))
 
     def gradient(self, delta: Any) -> Array:
-        """∇ℓ(δ) = F'μ(δ) − b, without the penalty."""
-        return self.tilt(delta).mean - self.residual_origin
+        """∇ℓ(δ) = F'μ(δ) − b, without the penalty.
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            Ratio parameter δ; entries up to 1e150 in size.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        return self.tilt(delta).mean - self.centred_target
 
     def hessian(self, delta: Any) -> Array:
-        """∇²ℓ(δ), the covariance of F under μ(δ)."""
+        """∇²ℓ(δ), the covariance of F under μ(δ).
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            Ratio parameter δ; entries up to 1e150 in size.
+
+        Returns
+        -------
+        ndarray of shape (k, k)
+        """
         covariance = self.tilt(delta, covariance=True).covariance
         assert covariance is not None  # it was asked for
         return covariance
 
     def log_mu(self, delta: Any) -> Array:
-        """Log μ_j(δ) of [LINK]."""
+        """Log μ_j(δ) of [LINK].
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            Ratio parameter δ; entries up to 1e150 in size.
+
+        Returns
+        -------
+        ndarray of shape (n_q,)
+            −inf for rows of zero base weight.
+        """
         z = logits(self.rows, self._delta(delta))
         z -= log_sum_exp(z)
         return z
 
     def dual_value(self, mu: Any) -> float:
-        """Σ −μ log μ + μ a, the objective of [D], without a look at its constraints."""
+        """Σ −μ log μ + μ a, the objective of [D]; its constraints are not checked.
+
+        Parameters
+        ----------
+        mu : array of shape (n_q,)
+            Weights of the q rows, which should sum to one; entries up to 1e100 in size.
+
+        Returns
+        -------
+        float
+            −inf if μ puts weight on a row of zero base weight.
+        """
         return negative_kl(self._mu(mu), self.log_base)
 
-    @property
-    def ranges(self) -> tuple[Array, Array]:
-        """Smallest and largest value of every feature, over the rows that carry weight."""
-        eye = np.eye(self.k)
-        tops, _ = support(self.rows, np.concatenate([eye, -eye], axis=1), 1)
-        shift = 0.0 if self.rows.origin is None else self.rows.origin
-        return shift - tops[self.k :], shift + tops[: self.k]
+    def residual(self, mu: Any) -> Array:
+        """b − F'μ, the residual of the moment constraint in [D].
 
-    def moment(self, mu: Any) -> Array:
-        """b − F'μ, the residual of the moment constraint in [D] for weights that sum to one."""
-        return self.residual_origin - weighted_sum(self.rows, self._mu(mu))
+        Parameters
+        ----------
+        mu : array of shape (n_q,)
+            Weights of the q rows, which should sum to one; entries up to 1e100 in size.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        return self.centred_target - weighted_sum(self.rows, self._mu(mu))
 
     def _delta(self, delta: Any) -> Array:
-        """A ratio parameter of the caller."""
-        return as_vector(delta, "delta", self.k, limit=LONGEST)
+        """A validated ratio parameter."""
+        return as_vector(delta, "delta", self.k, limit=MAX_PARAMETER)
 
     def _mu(self, mu: Any) -> Array:
-        """Weights of the caller, which need not be any of [D]."""
-        return as_vector(mu, "mu", self.n_q, limit=LARGEST)
+        """Validated weights, which need not be feasible for [D]."""
+        return as_vector(mu, "mu", self.n_q, limit=MAX_ENTRY)
 
 
 class BlockedProblem(RatioProblem):
-    """A problem whose rows are read block by block; what needs them all says so, and :meth:`in_memory` reads them."""
+    """A problem whose rows are read block by block; :meth:`in_memory` loads them all.
+
+    Parameters
+    ----------
+    rows : Rows
+        The q side.
+    rows_p : Rows or None
+        The p side, with the same origin.
+    target : array of shape (k,)
+        b, the moment to match.
+    feature_names : tuple of str
+        One name for each feature.
+    radius, norm
+        As in :class:`RatioProblem`.
+    """
 
     _rows_p: Rows | None
 
-    @classmethod
-    def of(
-        cls, rows: Rows, rows_p: Rows | None, target: Array, names: tuple[str, ...], radius: float, norm: float
-    ) -> BlockedProblem:
-        """Problem of these rows."""
-        problem = object.__new__(cls)
-        values: dict[str, Any] = {
-            "rows": rows,
-            "_rows_p": rows_p,
-            "target": frozen(as_vector(target, "target", limit=LONGEST).copy()),
-            "feature_names": names,
-            "radius": check_radius(radius),
-            "norm": get_norm(norm).order,
-        }
-        for key, value in values.items():
-            object.__setattr__(problem, key, value)
-        return problem
+    def __init__(
+        self,
+        rows: Rows,
+        rows_p: Rows | None,
+        target: Array,
+        feature_names: tuple[str, ...],
+        radius: float = 0.0,
+        norm: float = 2,
+    ) -> None:
+        self._rows, self._rows_p = rows, rows_p
+        self._target = read_only(as_vector(target, "target", limit=MAX_PARAMETER).copy())
+        self._feature_names = feature_names
+        self._radius, self._norm = check_radius(radius), get_norm(norm).order
+        self._features_p, self._log_weights_p, self._paired = None, None, False
 
     @property
     def features_q(self) -> Array:
-        """Not in memory."""
+        """Not in memory: raises :class:`DataError`."""
         return self.rows.features
 
     @property
     def log_base(self) -> Array:
-        """Not in memory."""
+        """Not in memory: raises :class:`DataError`."""
         return self.rows.log_base
 
     @property
     def rows_p(self) -> Rows | None:
-        """The p side, read block by block too."""
+        """The p side, which is read block by block as well."""
         return self._rows_p
 
     def __repr__(self) -> str:
-        count = len(self.rows.pieces.starts)  # type: ignore[attr-defined]
+        count = len(self.rows.blocks.starts)  # type: ignore[attr-defined]
         return f"{super().__repr__()[:-1]}, in {count} block{'s' if count > 1 else ''})"
 
     def in_memory(self) -> RatioProblem:
@@ -398,19 +635,65 @@ class BlockedProblem(RatioProblem):
         terms = (self.radius, self.norm, self.feature_names)
         return RatioProblem(self.target, features, rows.log_base, *terms, **side_p)
 
-    def in_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
-        """The same rows as (F − centre) · basis, computed block by block."""
-        rows = self.rows.in_coordinates(centre, basis)  # type: ignore[attr-defined]
+    def change_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
+        """The problem with features (F − centre) · basis and R = 0, computed block by block."""
+        rows = self.rows.change_coordinates(centre, basis)  # type: ignore[attr-defined]
         names = tuple(f"z{i}" for i in range(basis.shape[1]))
-        return BlockedProblem.of(rows, None, (self.residual_origin - centre) @ basis, names, 0.0, 2)
+        return BlockedProblem(rows, None, (self.centred_target - centre) @ basis, names)
 
     def dual_value(self, mu: Any) -> float:
-        """Σ −μ log μ + μ a, with one pass for the base weights."""
+        """Σ −μ log μ + μ a, from one pass that reads the base weights."""
         return negative_kl(self._mu(mu), logits(self.rows, np.zeros(self.k)))
 
 
 def as_problem(x: Any, name: str = "problem") -> RatioProblem:
-    """The caller's problem, if it is one."""
+    """Return x if it is a problem; otherwise raise :class:`DataError`."""
     if not isinstance(x, RatioProblem):
-        raise DataError(f"{name}: must be a RatioProblem, not {type(x).__name__}")
+        raise DataError(name, f"must be a RatioProblem, not {type(x).__name__}", "make one with RatioProblem(...)")
     return x
+
+
+def _check_names(names: tuple[str, ...] | None, k: int) -> tuple[str, ...]:
+    """One name for each of k columns, without duplicates; ``f0``, ``f1``, … if there are none."""
+    if names is None:
+        return tuple(f"f{i}" for i in range(k))
+    if len(names) != k:
+        raise DataError("feature_names", f"{len(names)} names for {k} features", "pass one name for each feature")
+    repeated = duplicate(names)
+    if repeated is not None:
+        raise DataError("feature_names", f"duplicate name {repeated!r}", "give every feature its own name")
+    return names
+
+
+def _check_p_side(features_p: Any, log_weights_p: Any, names: tuple[str, ...], b: Array) -> tuple[Array, Array]:
+    """Features and normalised log weights of the p side, whose mean must be the target b up to round-off."""
+    F_p = as_matrix(features_p, "features_p", names, limit=MAX_ENTRY)
+    if F_p.shape[1] != b.size:
+        raise DataError(
+            "features_p", f"has {F_p.shape[1]} columns, features_q has {b.size}", "use the same features on both sides"
+        )
+    log_w = np.zeros(len(F_p)) if log_weights_p is None else log_weights_p
+    log_w = log_normalise(as_vector(log_w, "log_weights_p", len(F_p), log_weights=True))
+    size = np.abs(F_p[:: max(1, len(F_p) // 1000)]).max(axis=0) + np.abs(b)
+    if np.any(np.abs(np.exp(log_w) @ F_p - b) > 1e-9 * size):
+        raise DataError(
+            "target", "is not the mean of features_p under log_weights_p", "pass that mean, or leave features_p out"
+        )
+    return F_p, log_w
+
+
+def _check_samples(x_p: Any, x_q: Any) -> tuple[Array, Array, tuple[str, ...]]:
+    """Both samples as arrays with the same columns, and the column names."""
+    columns, columns_q, given = column_names(x_p), column_names(x_q), x_q
+    if columns is not None and columns_q is not None and sorted(columns) != sorted(columns_q):
+        different = ", ".join(sorted(set(columns) ^ set(columns_q)))
+        raise DataError("x_q", f"its columns differ from those of x_p in {different}", "give both the same columns")
+    x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
+    if columns is not None and columns_q is not None and columns != columns_q:
+        x_q = x_q[:, [columns_q.index(c) for c in columns]]
+    if x_p.shape[1] != x_q.shape[1]:
+        remedy = "give both the same columns"
+        if np.ndim(given) == 1:
+            remedy += "; for rows and their labels, use RatioClassifier"
+        raise DataError("x_q", f"has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}", remedy)
+    return x_p, x_q, columns or columns_q or tuple(f"x{i}" for i in range(x_p.shape[1]))

@@ -1,1 +1,1 @@
-"""The paper's two applications as tools: detection of a latent signal, and local explanation of a classifier."""
+"""The paper's two applications: detection of a latent signal, and local explanation of a classifier."""

@@ -1,30 +1,43 @@
-"""The app itself, and what its commands share."""
+"""The command-line app: the library's commands, and those that other packages add through entry points.
+
+A package adds a command with an entry point in the group ``pre_convex.commands``: its name is the command's, and it
+refers to a function, or to a :class:`typer.Typer` with subcommands. ``pre-convex bench`` and ``pre-convex experiment``
+come that way from ``pre_convex_lab``.
+"""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.metadata import version
-from pathlib import Path
-from tempfile import TemporaryFile
+from importlib.metadata import entry_points, version
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 from typer.core import TyperGroup
 
 from ..errors import DataError, PreConvexError
-from ..files import writing
+from .demo import demo
+from .detect import detect
+from .explore import explore
+from .fit import fit
 from .process import say, standard_streams, terminable
+from .solvers import solvers
+from .teach import teach
 
-__all__ = ["app", "make_folder", "named", "new_table", "run"]
+__all__ = ["COMMANDS", "app", "run"]
+
+#: commands of the library itself; adding one is a file and its line here
+COMMANDS = {"demo": demo, "detect": detect, "explore": explore, "fit": fit, "solvers": solvers, "teach": teach}
+#: entry-point group in which other packages add commands
+GROUP = "pre_convex.commands"
 
 
 class Interruptible(TyperGroup):
-    """Commands of which Ctrl-C ends each with a line and exit code 130, and whose errors name the option."""
+    """Commands that exit with code 130 on Ctrl-C, and whose errors name the option instead of the argument."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in alphabetical order; typer would put groups of commands last."""
+        return sorted(self.commands)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -35,26 +48,46 @@ class Interruptible(TyperGroup):
             raise typer.Exit(130) from None
         except DataError as error:
             command = self.commands.get(str(ctx.invoked_subcommand))
-            name, _, rest = str(error).partition(": ")
             for option in command.params if command else ():
-                if option.name == name:
-                    name = option.opts[0] if option.param_type_name == "option" else option.metavar or name
-                    raise DataError(f"{name}: {rest}") from error
+                if option.name == error.argument:
+                    name = option.opts[0] if option.param_type_name == "option" else option.metavar or option.name
+                    raise error.renamed(name) from error
             raise
 
 
-app = typer.Typer(
-    name="pre-convex",
-    cls=Interruptible,
-    help="Posterior ratio estimation as convex programs, with a certificate for every answer.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+def make_app() -> typer.Typer:
+    """The app with all installed commands."""
+    made = typer.Typer(
+        name="pre-convex",
+        cls=Interruptible,
+        help="Posterior ratio estimation as convex programs, with a certificate for every answer.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    made.callback(invoke_without_command=True)(_main)
+    commands: dict[str, Any] = {**COMMANDS, **{entry.name: entry.load() for entry in entry_points(group=GROUP)}}
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command(name)(command)
+    return made
+
+
+def _main(
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if show_version:
+        print(f"pre_convex {version('pre_convex')}")
+        raise typer.Exit
+
+
+app = make_app()
 
 
 def run() -> None:
-    """Run the app; errors the package raises on purpose become one line and exit code 2."""
+    """Run the app; errors raised on purpose become one line on stderr and exit code 2."""
     code: Any = 0
     with standard_streams() as (output, _):
         try:
@@ -65,7 +98,7 @@ def run() -> None:
             if code == 128 + signal.SIGTERM:
                 say("terminated")
             if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
-                say("interrupted")  # before a command has begun; typer ends it without a word
+                say("interrupted")  # before a command began; typer exits silently
         except PreConvexError as error:
             say(str(error))
             code = 2
@@ -74,37 +107,3 @@ def run() -> None:
             say(f"standard output cannot be written ({output.failure.strerror})")
             code = 1
     sys.exit(code)
-
-
-@app.callback(invoke_without_command=True)
-def _main(
-    show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    if show_version:
-        print(f"pre_convex {version('pre_convex')}")
-        raise typer.Exit
-
-
-@contextmanager
-def named(options: dict[str, str]) -> Iterator[None]:
-    """Errors name the option instead of the argument."""
-    try:
-        yield
-    except DataError as error:
-        name, _, rest = str(error).partition(": ")
-        if name not in options:
-            raise
-        raise DataError(f"{options[name]}: {rest}") from error
-
-
-def new_table() -> Table:
-    """A table that fits a terminal of eighty columns."""
-    return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-
-
-def make_folder(out: Path) -> None:
-    """The folder of the results, found writable before anything is computed."""
-    with writing("--out", out):
-        out.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=out):
-            pass

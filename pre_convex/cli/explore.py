@@ -1,4 +1,4 @@
-"""``pre-convex explore``."""
+"""``pre-convex explore``: the duality explorer, a page for the browser."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .app import app
 
-
-@app.command()
 def explore(
-    out: Annotated[Path, typer.Option(help="File to write.")] = Path("duality-explorer.html"),
-    show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
+    # not a temporary or hidden file by default: browsers in a sandbox may not read those
+    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("duality-explorer.html"),
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the file in the browser.")] = True,
 ) -> None:
-    """Open the duality explorer: points to move, and the primal, the dual and the gap that move with them."""
-    from ..files import write_text, writing
+    """Open the duality explorer: move points and watch the primal, the dual and the gap between them."""
+    from ..data.files import report_write_errors, write_text
     from ..teaching.explorer import page
 
-    # not in a hidden folder, nor in that for temporary files: browsers in a sandbox may read neither
-    with writing("--out", out):
+    with report_write_errors("--out", out):
         out.parent.mkdir(parents=True, exist_ok=True)
         write_text(out, page())
     console = Console(soft_wrap=True)
     console.print(f"Duality explorer: {out}", highlight=False)
     if show and not webbrowser.open(out.resolve().as_uri()):
-        console.print("No browser was found; open the file in one. It needs no server and no network.")
+        console.print("No browser found. Open the file in one; it needs no server and no network.")

@@ -1,4 +1,4 @@
-"""What a command shares with the system: streams that may be closed, full or without a reader, and signals."""
+"""Standard streams and signals: output that cannot be written, SIGTERM."""
 
 from __future__ import annotations
 
@@ -16,36 +16,37 @@ __all__ = ["say", "standard_streams", "terminable"]
 
 
 class Output(io.FileIO):
-    """A standard stream that forgets what it cannot write, so that the command's files are still written."""
+    """A standard stream that discards what it cannot write, so that a command still writes its files."""
 
     failure: OSError | None = None
 
     def write(self, data: Any) -> int | None:  # type: ignore[override]
-        """Write; when that fails, this and all that follows goes nowhere."""
+        """Write; after the first failure, everything goes to the null device."""
         try:
             return super().write(data)
         except OSError as error:
-            if not isinstance(error, BrokenPipeError):  # a reader that has seen enough is no failure
+            if not isinstance(error, BrokenPipeError):  # such as `| head`: not a failure
                 self.failure = error
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.fileno())
-            os.close(nowhere)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())
+            os.close(null)
             return len(data)
 
 
 @contextmanager
 def standard_streams() -> Iterator[list[Output]]:
-    """Output and errors that never end a command: closed, full, without a reader, or of an alphabet without δ."""
+    """Replace stdout and stderr by streams whose failures do not end the command; yields both."""
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass  # a stream that is closed would give its number to the next file, and its text
+        pass  # if a standard stream is closed, the next file opened would get its descriptor, and its text
     os.close(handle)
-    before, made = (sys.stdout, sys.stderr), [Output(1, "wb", closefd=False), Output(2, "wb", closefd=False)]
-    if sys.stdout is sys.__stdout__:  # nobody else has put a stream of their own there
-        sys.stdout = _text(before[0], made[0])
+    before = (sys.stdout, sys.stderr)
+    streams = [Output(1, "wb", closefd=False), Output(2, "wb", closefd=False)]
+    if sys.stdout is sys.__stdout__:  # not replaced by someone else, such as a test
+        sys.stdout = _text(before[0], streams[0])
     if sys.stderr is sys.__stderr__:
-        sys.stderr = _text(before[1], made[1])
+        sys.stderr = _text(before[1], streams[1])
     try:
-        yield made
+        yield streams
     finally:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -53,7 +54,7 @@ def standard_streams() -> Iterator[list[Output]]:
 
 
 def _text(old: TextIO | None, output: Output) -> TextIO:
-    """A stream of text like the old one; letters that its encoding lacks become question marks."""
+    """A text stream like the old one; characters that its encoding lacks become question marks."""
     if old is not None:
         old.flush()
     encoding, lines = ("utf-8", False) if old is None else (old.encoding, old.line_buffering)
@@ -67,19 +68,19 @@ def _text(old: TextIO | None, output: Output) -> TextIO:
 
 
 def say(text: str) -> None:
-    """A line of the command's own among the errors."""
+    """Print a line to stderr, after the name of the command."""
     print(f"pre-convex: {text}", file=sys.stderr)
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM ends the command the way Ctrl-C does, so that no half-written file is left."""
+    """Exit on SIGTERM through exceptions, as on Ctrl-C, so that no partial file is left."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        sys.exit(128 + number)  # without a word: the signal may have come amid one, and streams refuse to be reentered
+        sys.exit(128 + number)  # silently: streams are not reentrant, and the signal may arrive during a write
 
     before = signal.signal(signal.SIGTERM, end)
     try:

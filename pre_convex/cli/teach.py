@@ -1,4 +1,4 @@
-"""``pre-convex teach``."""
+"""``pre-convex teach``: lessons as scripts and Jupyter notebooks."""
 
 from __future__ import annotations
 
@@ -14,61 +14,71 @@ import typer
 from rich.console import Console
 
 from ..errors import DataError, MissingExtraError
-from .app import app, make_folder, new_table
+from .console import make_folder, new_table
 
 
-@app.command()
 def teach(
     lesson: Annotated[
-        str | None, typer.Argument(help="Number or name of the lesson; without it, all are listed.")
+        str | None,
+        typer.Argument(help="Number or name of a lesson; without it, all lessons are listed.", metavar="LESSON"),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the script and the notebook.")] = Path("lessons"),
     solutions: Annotated[
         bool,
-        typer.Option("--solutions/--no-solutions", help="With solutions of the exercises, or room for them."),
+        typer.Option("--solutions/--no-solutions", help="Include the solutions of the exercises, or leave space."),
     ] = True,
     start: Annotated[
-        bool, typer.Option("--open/--no-open", help="Start Jupyter with the notebook, if it is installed.")
+        bool, typer.Option("--open/--no-open", help="Open the notebook in Jupyter, if it is installed.")
     ] = True,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace files of the same name.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing files.")] = False,
 ) -> None:
-    """Open a lesson as a script and as a Jupyter notebook."""
-    from ..files import write_text, writing
-    from ..teaching.catalogue import find_lesson, lessons
+    """Write a lesson as a script and a Jupyter notebook, and open it."""
+    from ..data.files import report_write_errors, write_text
+    from ..teaching.catalogue import find_lesson
     from ..teaching.notebook import to_notebook, to_script
 
-    console = Console(soft_wrap=True)
+    console = Console(soft_wrap=True, highlight=False)
     if lesson is None:
-        table = new_table()
-        table.add_column("lesson")
-        table.add_column("title")
-        for entry in lessons():
-            table.add_row(entry.name, entry.title)
-        console.print(table)
-        console.print("pre-convex teach 4 opens lesson 4.")
+        _list_lessons(console)
         return
-    found = find_lesson(lesson)
+    chosen = find_lesson(lesson)
     make_folder(out)
-    script, notebook = out / f"{found.stem}.py", out / f"{found.stem}.ipynb"
+    script, notebook = out / f"{chosen.stem}.py", out / f"{chosen.stem}.ipynb"
     for path in (script, notebook):
         if path.exists() and not replace:
-            raise DataError(f"--out: {path} exists, perhaps with your work; give another folder, or --replace")
-    with writing("--out", out):
-        write_text(script, to_script(found, solutions=solutions))
-        write_text(notebook, to_notebook(found, solutions=solutions))
-    console.print(f"Lesson {found.name}: {found.title}", highlight=False)
-    console.print(f"  script    python {script}\n  notebook  jupyter lab {notebook}", highlight=False)
+            reason = f"{path} exists and may hold your work"
+            raise DataError("--out", reason, "pass another folder, or --replace to overwrite it")
+    with report_write_errors("--out", out):
+        write_text(script, to_script(chosen, solutions=solutions))
+        write_text(notebook, to_notebook(chosen, solutions=solutions))
+    console.print(f"Lesson {chosen.name}: {chosen.title}")
+    console.print(f"  script    python {script}\n  notebook  jupyter lab {notebook}")
     if find_spec("matplotlib") is None:
-        console.print(f"It draws figures, and {MissingExtraError('matplotlib', 'plot')}", markup=False, highlight=False)
-    if not start or not sys.stdout.isatty():
-        return
-    # first the Jupyter beside this Python, which has the package, even where its environment is not activated
+        console.print(f"The lesson draws figures, but {MissingExtraError('matplotlib', 'plot')}", markup=False)
+    if start and sys.stdout.isatty():
+        _open(console, notebook)
+
+
+def _list_lessons(console: Console) -> None:
+    from ..teaching.catalogue import lessons
+
+    table = new_table()
+    table.add_column("lesson")
+    table.add_column("title")
+    for entry in lessons():
+        table.add_row(entry.name, entry.title)
+    console.print(table)
+    console.print("'pre-convex teach 4' opens lesson 4.")
+
+
+def _open(console: Console, notebook: Path) -> None:
+    """Run Jupyter until the user stops it."""
+    # prefer the Jupyter of this Python, which has the package, even if its environment is not activated
     places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    jupyter = next(
-        filter(None, (shutil.which(name, path=places) for name in ("jupyter-lab", "jupyter-notebook"))), None
-    )
+    candidates = (shutil.which(name, path=places) for name in ("jupyter-lab", "jupyter-notebook"))
+    jupyter = next(filter(None, candidates), None)
     if jupyter is None:
-        console.print("Jupyter is not installed: pip install jupyterlab")
+        console.print("Jupyter is not installed; run: pip install jupyterlab")
         return
-    console.print("Jupyter opens the notebook in the browser; Ctrl-C here ends it.")
+    console.print("Opening the notebook in the browser; press Ctrl-C here to stop Jupyter.")
     subprocess.run([jupyter, notebook], check=False)

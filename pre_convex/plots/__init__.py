@@ -1,7 +1,8 @@
-"""Figures; the only home of matplotlib.
+"""Figures of fits, paths, scans and explanations, with matplotlib.
 
-Every function draws on the axes it is given, or on a figure of its own that needs no screen: save it with
-``axes.figure.savefig(path)``, or look at it in a notebook.
+Most functions draw on the axes they are given, or on a new figure that needs no display, and return the axes: save the
+figure with ``axes.figure.savefig(path)``, or show it in a notebook. ``plot_radius_path`` and ``plot_scan`` draw several
+panels and return the figure.
 """
 
 from .detection import plot_scan

@@ -1,4 +1,4 @@
-"""A fit as a whole: its weights, its balance, its coefficients."""
+"""Figures of a fit: its weights, the balance of its features, its coefficients."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import as_flag
-from ..entropy import Array, effective_sample_size, exp, log
+from .._internal.entropy import effective_sample_size, safe_log
+from .._internal.validation import as_flag, as_fraction
 from ..errors import DataError
-from ..estimators import PosteriorRatio
-from ..inference import Interval, confidence
-from ..problem import RatioProblem
+from ..estimators.posterior_ratio import PosteriorRatio
+from ..statistics.diagnostics import base_moments
+from ..statistics.inference import Interval
 from .canvas import (
     BLUE,
     GREY,
-    MOST_NAMES,
+    MAX_NAMES,
     ORANGE,
-    at_most,
+    as_fit,
     axes_of,
-    fitted,
     labels,
     name_rows,
+    no_intervals,
     percent,
-    refusal,
     set_legend,
     set_title,
     shown_of,
     text_width,
+    thin,
 )
 
 if TYPE_CHECKING:
@@ -35,22 +35,26 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_balance", "plot_coefficients", "plot_weights"]
 
+#: maximum number of points along a curve
+MAX_POINTS = 2000
+
 
 def plot_weights(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
-    """How few rows carry the weight: cumulative share of the largest weights, before (base) and after (μ).
+    """Cumulative share of the largest weights: base weights and fitted weights μ.
 
-    The axis of rows is logarithmic where the effective sample size is below a tenth of them.
+    The axis of rows is logarithmic if an effective sample size is below a tenth of the rows.
 
     Parameters
     ----------
     fit : PosteriorRatio
         A fitted estimator.
-    ax : Axes, optional
+    ax : matplotlib Axes, optional
+        Axes to draw on; a new figure when left out.
 
     Returns
     -------
-    Axes
-        The title holds the effective sample sizes.
+    matplotlib Axes
+        Its title holds the effective sample sizes.
 
     Examples
     --------
@@ -60,25 +64,26 @@ def plot_weights(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
     Effective sample size of 300 q rows
     base weights 300, weights μ 237
     """
-    fitted(fit)
+    as_fit(fit)
     problem = fit.problem_
-    ax, own = axes_of(ax, 6.4, 4.6)
+    ax, is_new = axes_of(ax, 6.4, 4.6)
     n = problem.n_q
-    before, after = effective_sample_size(problem.log_base), effective_sample_size(log(fit.mu_))
+    before, after = effective_sample_size(problem.log_base), effective_sample_size(safe_log(fit.mu_))
     rows = np.arange(1, n + 1)
-    few = min(before, after) < 0.1 * n  # on a linear axis they would be its left edge
-    some = np.unique(np.geomspace(1, n, 2000).astype(int)) - 1 if few and n > 2000 else at_most(n, 2000)
+    concentrated = min(before, after) < 0.1 * n  # a linear axis would show them at its left edge only
+    many = n > MAX_POINTS
+    drawn = np.unique(np.geomspace(1, n, MAX_POINTS).astype(int)) - 1 if concentrated and many else thin(n, MAX_POINTS)
     marker = "o" if n <= 25 else None
     if before < 0.999 * n:
-        ax.plot(rows[some], rows[some] / n, color=GREY, linestyle=":", linewidth=1.4, label="equal weights")
+        ax.plot(rows[drawn], rows[drawn] / n, color=GREY, linestyle=":", linewidth=1.4, label="equal weights")
     for weights, colour, style, name in (
-        (exp(problem.log_base), ORANGE, "--", "base weights"),
+        (np.exp(problem.log_base), ORANGE, "--", "base weights"),
         (fit.mu_, BLUE, "-", "weights μ"),
     ):
         share = np.cumsum(np.sort(weights)[::-1])
         ax.plot(
-            rows[some],
-            share[some],
+            rows[drawn],
+            share[drawn],
             color=colour,
             linestyle=style,
             linewidth=1.8,
@@ -86,14 +91,14 @@ def plot_weights(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
             markersize=4,
             label=name,
         )
-    if few:
+    if concentrated:
         ax.set_xscale("log")
-    ax.set_xlim(1 if few else 0, n)
+    ax.set_xlim(1 if concentrated else 0, n)
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set(xlabel="number of q rows, largest weight first", ylabel="share of the total weight", ylim=(0.0, 1.02))
     set_title(
         ax,
-        own,
+        is_new,
         f"Effective sample size of {n:,} q rows",
         f"base weights {_size(before)}, weights μ {_size(after)}",
     )
@@ -102,44 +107,49 @@ def plot_weights(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
 
 
 def _size(size: float) -> str:
-    """An effective sample size, with a decimal where it matters."""
+    """An effective sample size to three digits, or as a whole number from 100 on."""
     return f"{size:,.0f}" if size >= 99.5 else f"{size:.3g}"
-
-
-def _base_moments(problem: RatioProblem) -> tuple[Array, Array]:
-    """Mean and standard deviation of every feature under the base weights."""
-    base = exp(problem.log_base)
-    mean = np.asarray(base @ problem.features_q)
-    spread = np.sqrt(np.array([base @ np.square(f - m) for f, m in zip(problem.features_q.T, mean, strict=True)]))
-    spread[spread <= 1e-12 * np.abs(mean)] = 0.0  # round-off of a constant
-    return mean, spread
 
 
 def plot_balance(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
     """Love plot: difference of every feature between the p and the q side, before and after weighting.
 
     Differences are target minus q mean, in standard deviations of the feature under the base weights; features that
-    are constant on the q side have none and are left out. At most 40 are shown, the largest before weighting first.
-    Dotted lines mark ±0.1, a usual limit of what counts as balanced.
+    are constant on the q side are left out. At most 40 are shown, the largest first. Dotted lines mark ±0.1, a common
+    threshold for balance.
 
     Parameters
     ----------
     fit : PosteriorRatio
         A fitted estimator.
-    ax : Axes, optional
+    ax : matplotlib Axes, optional
+        Axes to draw on; a new figure when left out.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> fit = PosteriorRatio().fit(rng.normal(0.5, 1.0, (300, 2)), rng.normal(0.0, 1.0, (300, 2)))
+    >>> plot_balance(fit).get_xlabel()
+    'standardised difference, p − q'
     """
-    fitted(fit)
+    as_fit(fit)
     problem = fit.problem_
-    mean, spread = _base_moments(problem)
+    mean, spread = base_moments(problem)
     varies = np.flatnonzero(spread > 0.0)
     if not varies.size:
-        raise DataError("fit: every feature is constant on the q side, so there are no standardised differences")
+        raise DataError(
+            "fit", "every feature is constant on the q side, so none can be standardised", "fit features that vary"
+        )
     before = (problem.target - mean)[varies] / spread[varies]
-    after = problem.moment(fit.mu_)[varies] / spread[varies]
-    order = np.argsort(-np.maximum(np.abs(before), np.abs(after)), kind="stable")[:MOST_NAMES]
+    after = problem.residual(fit.mu_)[varies] / spread[varies]
+    order = np.argsort(-np.maximum(np.abs(before), np.abs(after)), kind="stable")[:MAX_NAMES]
     before, after = before[order], after[order]
     at = np.arange(len(order))
-    ax, own = axes_of(ax, 6.8, 1.9 + 0.23 * max(len(order), 4))
+    ax, is_new = axes_of(ax, 6.8, 1.9 + 0.23 * max(len(order), 4))
     ax.axvline(0.0, color="black", linewidth=0.9, zorder=1)
     for limit in (-0.1, 0.1):
         ax.axvline(limit, color=GREY, linewidth=1.0, linestyle=":", zorder=1)
@@ -152,11 +162,11 @@ def plot_balance(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
     left_out = problem.k - len(varies)
     set_title(
         ax,
-        own,
+        is_new,
         "Balance of the features",
         shown_of(len(order), len(varies)) + " with the largest differences" * (len(order) < len(varies)),
         f"{left_out} constant {'feature' if left_out == 1 else 'features'} left out" * (left_out > 0),
-        beside=text_width(names),
+        margin=text_width(names),
     )
     set_legend(ax)
     return ax
@@ -165,37 +175,49 @@ def plot_balance(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
 def plot_coefficients(
     fit: PosteriorRatio, *, level: float = 0.95, standardise: bool = False, ax: Axes | None = None
 ) -> Axes:
-    """Coefficients δ with their confidence intervals, the clearest first.
+    """Coefficients δ with their confidence intervals, the most significant first.
 
-    At most 40 are shown, those with the largest ``|δ|`` in standard errors. Where intervals would be wrong, the
-    coefficients stand alone, the largest ``|δ|`` first, and the title says why.
+    At most 40 are shown, those with the largest ``|δ|`` in standard errors. If the fit has no intervals, the
+    coefficients are drawn alone, the largest ``|δ|`` first, and the title says why.
 
     Parameters
     ----------
     fit : PosteriorRatio
         A fitted estimator.
-    level : float
-        Confidence level.
-    standardise : bool
-        Multiply every δ by the standard deviation of its feature under the base weights, which makes features in
-        different units comparable.
-    ax : Axes, optional
+    level : float, default 0.95
+        Confidence level of each interval, between 0 and 1.
+    standardise : bool, default False
+        Whether to multiply every δ by the standard deviation of its feature under the base weights, which makes
+        features in different units comparable.
+    ax : matplotlib Axes, optional
+        Axes to draw on; a new figure when left out.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> fit = PosteriorRatio().fit(rng.normal(0.5, 1.0, (300, 2)), rng.normal(0.0, 1.0, (300, 2)))
+    >>> plot_coefficients(fit).get_title()
+    'Coefficients δ with 95 % intervals'
     """
-    fitted(fit)
-    level, standardise = confidence(level), as_flag(standardise, "standardise")
-    unit = _base_moments(fit.problem_)[1] if standardise else np.ones(fit.problem_.k)
+    as_fit(fit)
+    level, standardise = as_fraction(level, "level"), as_flag(standardise, "standardise")
+    unit = base_moments(fit.problem_)[1] if standardise else np.ones(fit.problem_.k)
     interval: Interval | None = None
     rank = np.abs(fit.delta_ * unit)
     note = ""
     try:
         interval = fit.conf_int(level)
     except DataError as error:
-        note = refusal(fit, error)
+        note = no_intervals(error)
     else:
         rank = np.abs(interval.estimate) / np.where(interval.std_error > 0.0, interval.std_error, np.inf)
-    order = np.argsort(-rank, kind="stable")[:MOST_NAMES]
+    order = np.argsort(-rank, kind="stable")[:MAX_NAMES]
     value, at = (fit.delta_ * unit)[order], np.arange(len(order))
-    ax, own = axes_of(ax, 6.8, 1.6 + 0.23 * max(len(order), 4))
+    ax, is_new = axes_of(ax, 6.8, 1.6 + 0.23 * max(len(order), 4))
     ax.axvline(0.0, color="black", linewidth=0.9, zorder=1)
     if interval is None:
         ax.hlines(at, 0.0, value, color=GREY, linewidth=0.8, zorder=2)
@@ -206,8 +228,10 @@ def plot_coefficients(
     names = labels(fit.feature_names_, order)
     name_rows(ax, names)
     ax.set_xlabel("δ · standard deviation of the feature" if standardise else "δ")
-    first = "largest" if interval is None else "clearest"
-    some = shown_of(len(order), fit.problem_.k)
+    first = "largest" if interval is None else "most significant"
+    shown = shown_of(len(order), fit.problem_.k)
     limits = "" if interval is None else f" with {percent(level)} intervals"
-    set_title(ax, own, f"Coefficients δ{limits}", f"the {first} {some}" * bool(some), note, beside=text_width(names))
+    set_title(
+        ax, is_new, f"Coefficients δ{limits}", f"the {first} {shown}" * bool(shown), note, margin=text_width(names)
+    )
     return ax

@@ -1,4 +1,4 @@
-"""How normal estimates are: quantiles and confidence ellipses."""
+"""Figures of the normal distribution of estimates: QQ plot and confidence ellipse."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaincinv, chdtri, ndtri
 
-from ..arrays import as_matrix, as_numbers, as_vector, shown
-from ..checks import LARGEST
+from .._internal.validation import MAX_ENTRY, as_fraction, as_matrix, as_numbers, as_vector, preview
 from ..errors import DataError
-from ..inference import Inference, confidence
+from ..statistics.inference import Inference
 from .canvas import BLUE, GREY, LIGHT, ORANGE, axes_of, label, percent, position, set_legend, set_title
 
 if TYPE_CHECKING:
@@ -19,40 +18,45 @@ if TYPE_CHECKING:
 
 __all__ = ["ellipse_border", "plot_ellipse", "plot_qq"]
 
-#: points drawn at most, those of the tails always
-MOST_POINTS = 3000
+#: maximum number of points in a QQ plot; those in the tails are always drawn
+MAX_POINTS = 3000
 
 
 def plot_qq(z: Any, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
-    """Quantiles of standardised values against those of the standard normal law, with a pointwise band.
+    """Normal QQ plot of standardised values, with a pointwise band.
 
-    The band is exact: the i-th smallest of n uniform values has a beta law. About 5 % of the points of a normal sample
-    lie outside of a 95 % band.
+    The band is exact: the i-th smallest of n uniform values has a beta distribution. About 5 % of the points of a
+    normal sample lie outside a 95 % band.
 
     Parameters
     ----------
-    z : array
+    z : array of any shape
         Standardised values, such as (δ̂ − δ)/s.e. over repetitions.
-    level : float
-        Of the band, at each point.
-    ax : Axes, optional
+    level : float, default 0.95
+        Probability of the band at each point, between 0 and 1.
+    ax : matplotlib Axes, optional
+        Axes to draw on; a new figure when left out.
+
+    Returns
+    -------
+    matplotlib Axes
 
     Examples
     --------
     >>> plot_qq(np.random.default_rng(0).normal(size=200)).get_xlabel()
     'standard normal quantiles'
     """
-    values = np.sort(as_vector(as_numbers(z, "z").ravel(), "z", limit=LARGEST))
-    level = confidence(level)
+    values = np.sort(as_vector(as_numbers(z, "z").ravel(), "z", limit=MAX_ENTRY))
+    level = as_fraction(level, "level")
     n = len(values)
     i = np.arange(1, n + 1)
-    if n > MOST_POINTS:
-        tail = np.unique(np.geomspace(1, n / 2, MOST_POINTS // 2).astype(int))
+    if n > MAX_POINTS:
+        tail = np.unique(np.geomspace(1, n / 2, MAX_POINTS // 2).astype(int))
         i = np.unique(np.concatenate([tail, n + 1 - tail]))
         values = values[i - 1]
     expected = ndtri((i - 0.5) / n)
     low, high = (ndtri(betaincinv(i, n + 1 - i, share)) for share in (0.5 - 0.5 * level, 0.5 + 0.5 * level))
-    ax, own = axes_of(ax, 5.4, 5.4)
+    ax, is_new = axes_of(ax, 5.4, 5.4)
     ax.fill_between(expected, low, high, color=GREY, alpha=0.25, linewidth=0, label=f"{percent(level)} pointwise band")
     ends = np.array([expected[0], expected[-1]]) if n > 1 else np.array([-1.0, 1.0])
     ax.plot(ends, ends, color="black", linewidth=1.0, label="standard normal")
@@ -62,7 +66,7 @@ def plot_qq(z: Any, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
     ax.grid(color=LIGHT)
     ax.set_axisbelow(True)
     set_legend(ax)
-    set_title(ax, own, f"Normal QQ plot of {n:,} value{'s' * (n > 1)}")
+    set_title(ax, is_new, f"Normal QQ plot of {n:,} value{'s' * (n > 1)}")
     return ax
 
 
@@ -74,32 +78,45 @@ def plot_ellipse(
     points: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Joint confidence ellipse of two coefficients, whatever the others are: two degrees of freedom.
+    """Joint confidence ellipse of two coefficients, with two degrees of freedom.
 
     Parameters
     ----------
     inference : Inference
-        ``fit.inference()``.
-    pair : two indices or names of features
-    level : float
-        Confidence level.
+        Inference of a fit, from ``fit.inference()``.
+    pair : sequence of two int or str, default (0, 1)
+        Indices or names of two different features.
+    level : float, default 0.95
+        Confidence level of the ellipse, between 0 and 1.
     points : array of shape (m, 2) or (m, k), optional
-        Other values of the coefficients to compare, such as those of repetitions.
-    ax : Axes, optional
+        Other estimates of the coefficients to compare with, such as those of ``fit.bootstrap()``.
+    ax : matplotlib Axes, optional
+        Axes to draw on; a new figure when left out.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import pre_convex as pre
+    >>> rng = np.random.default_rng(0)
+    >>> fit = pre.KLIEP().fit(rng.normal(0.3, 1.0, (200, 2)), rng.normal(0.0, 1.0, (200, 2)))
+    >>> plot_ellipse(fit.inference()).get_xlabel()
+    'δ of x0'
     """
     if not isinstance(inference, Inference):
-        raise DataError(f"inference: must be an Inference, not {type(inference).__name__}; take fit.inference()")
+        raise DataError("inference", f"is a {type(inference).__name__}, not an Inference", "pass fit.inference()")
     problem = inference.problem
-    if not isinstance(pair, list | tuple) or len(pair) != 2:
-        raise DataError(f"pair: {shown(pair)} must be two different coefficients")
-    chosen = [position(key, problem.feature_names, "pair") for key in pair]
-    if chosen[0] == chosen[1]:
-        raise DataError(f"pair: {shown(pair)} must be two different coefficients")
-    level = confidence(level)
+    is_pair = isinstance(pair, list | tuple) and len(pair) == 2
+    chosen = [position(key, problem.feature_names, "pair") for key in pair] if is_pair else []
+    if len(set(chosen)) != 2:
+        raise DataError("pair", f"{preview(pair)} is not a pair of coefficients", "pass two different ones")
+    level = as_fraction(level, "level")
     centre = inference.delta[chosen]
     V = inference.covariance[np.ix_(chosen, chosen)]
     border = centre[:, None] + ellipse_border(V, level)
-    ax, own = axes_of(ax, 5.4, 5.2)
+    ax, is_new = axes_of(ax, 5.4, 5.2)
     if points is not None:
         cloud = _cloud(points, chosen, problem.k)
         alpha = float(np.clip(120.0 / len(cloud), 0.15, 0.8))
@@ -118,13 +135,13 @@ def plot_ellipse(
     _zero_lines(ax)
     ax.set(xlabel=f"δ of {label(problem.feature_names[chosen[0]])}")
     ax.set(ylabel=f"δ of {label(problem.feature_names[chosen[1]])}")
-    set_title(ax, own, "Joint confidence of two coefficients")
+    set_title(ax, is_new, "Joint confidence of two coefficients")
     set_legend(ax)
     return ax
 
 
 def ellipse_border(covariance: Any, level: float = 0.95) -> Any:
-    """Border of the region that holds a centred normal vector of two entries with the given chance, shape (2, 361).
+    """Border of the ellipse that holds a centred normal vector with a given probability, shape (2, 361).
 
     Examples
     --------
@@ -140,16 +157,16 @@ def ellipse_border(covariance: Any, level: float = 0.95) -> Any:
 
 def _cloud(points: Any, chosen: Sequence[int], k: int) -> Any:
     """The two coefficients of every point."""
-    cloud = as_matrix(points, "points", limit=LARGEST)
+    cloud = as_matrix(points, "points", limit=MAX_ENTRY)
     if cloud.shape[1] == 2:
         return cloud
     if cloud.shape[1] == k:
         return cloud[:, list(chosen)]
-    raise DataError(f"points: have {cloud.shape[1]} columns; give the two coefficients, or all {k}")
+    raise DataError("points", f"has {cloud.shape[1]} columns", f"pass the two coefficients, or all {k}")
 
 
 def _zero_lines(ax: Axes) -> None:
-    """Lines at zero where zero is in sight, without moving the limits."""
+    """Lines at zero if zero is in view; the limits stay as they are."""
     x, y = ax.get_xlim(), ax.get_ylim()
     if x[0] < 0.0 < x[1]:
         ax.axvline(0.0, color=GREY, linewidth=0.9, linestyle="--", zorder=1)

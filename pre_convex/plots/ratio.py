@@ -1,4 +1,4 @@
-"""The ratio over one or two columns of the samples."""
+"""Figure of the ratio over one or two columns of the samples."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import as_flag, as_vector, shown
-from ..checks import LARGEST
-from ..entropy import Array, exp
+from .._internal.typing import Array
+from .._internal.validation import MAX_ENTRY, as_flag, as_fraction, as_vector, preview
 from ..errors import DataError
-from ..estimators import PosteriorRatio
-from ..inference import confidence
+from ..estimators.posterior_ratio import PosteriorRatio
 from .canvas import (
     BLUE,
     GREY,
-    at_most,
+    as_fit,
     axes_of,
-    fitted,
     label,
+    no_intervals,
     percent,
     position,
-    refusal,
     set_title,
+    thin,
 )
 
 if TYPE_CHECKING:
@@ -32,11 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["plot_ratio"]
 
 #: points along a curve, and along each side of a contour plot
-CURVE, SIDE = 240, 70
-#: rows times points that an interval is computed for at a time
-BLOCK = 10_000_000
-#: sample points drawn at most
-MOST_POINTS = 1500
+CURVE_POINTS, CONTOUR_POINTS = 240, 70
+#: maximum number of sample points drawn
+MAX_POINTS = 1500
 
 
 def plot_ratio(
@@ -49,26 +45,34 @@ def plot_ratio(
     log: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """The estimated ratio along one column with its confidence band, or its contours over two columns.
+    """The estimated ratio along one column with a confidence band, or its contours over two columns.
 
-    The range is that of the sample x, up to half a percent in each tail. Where intervals would be wrong (a positive
-    radius, a penalty) only the estimate is drawn, and the title says so.
+    The axes span the sample x, except for half a percent in each tail. If the fit has no intervals (a positive radius,
+    a penalty), only the estimate is drawn and the title says so.
 
     Parameters
     ----------
     fit : PosteriorRatio
         A fitted estimator.
     x : array of shape (n, d) or data frame
-        A reference sample, best the q sample: it gives the ranges and the fixed values, and is drawn.
-    columns : index or name of one column, or a sequence of one or two
+        A reference sample, usually the q sample: it gives the ranges and the values of the other columns, and is
+        drawn as points.
+    columns : int, str, or sequence of one or two of them, default (0,)
+        Index or name of the column to draw along, or of two different columns.
     at : array of shape (d,), optional
-        Values at which the other columns stay; their means when left out, weighted by the base weights if x is the
-        q sample of the fit.
-    level : float
-        Confidence level; over two columns, dashed lines surround where the interval holds r = 1.
-    log : bool
-        Whether to draw log r or r.
-    ax : Axes, optional
+        Values of all columns, of which those that are not drawn are used. By default the means of x, weighted by the
+        base weights if x is the q sample of the fit.
+    level : float, default 0.95
+        Confidence level of the pointwise intervals, between 0 and 1. Over two columns, dashed lines bound the region
+        where the interval contains r = 1.
+    log : bool, default True
+        Whether to draw log r; otherwise r.
+    ax : matplotlib Axes, optional
+        Axes to draw on; a new figure when left out.
+
+    Returns
+    -------
+    matplotlib Axes
 
     Examples
     --------
@@ -77,89 +81,82 @@ def plot_ratio(
     >>> plot_ratio(PosteriorRatio().fit(x_p, x_q), x_q).get_xlabel()
     'x0'
     """
-    rows = fitted(fit)._rows(x)
-    level, log = confidence(level), as_flag(log, "log")
+    rows = as_fit(fit)._rows(x)
+    level, log = as_fraction(level, "level"), as_flag(log, "log")
     names = [str(c) for c in getattr(fit, "feature_names_in_", [f"x{i}" for i in range(rows.shape[1])])]
     wanted = columns if isinstance(columns, list | tuple) else [columns]
     chosen = [position(c, names, "columns") for c in wanted]
     if len(chosen) not in (1, 2) or len(set(chosen)) != len(chosen):
-        raise DataError(f"columns: {shown(columns)} must be one column or two different ones")
-    centre = _centre(fit, rows) if at is None else as_vector(at, "at", rows.shape[1], limit=LARGEST)
-    grids = [_grid(rows[:, c], _fineness(fit, len(chosen))) for c in chosen]
+        raise DataError("columns", f"{preview(columns)} is not one column or two", "pass one or two different columns")
+    centre = _centre(fit, rows) if at is None else as_vector(at, "at", rows.shape[1], limit=MAX_ENTRY)
+    count = CURVE_POINTS if len(chosen) == 1 else CONTOUR_POINTS
+    grids = [_grid(rows[:, c], count) for c in chosen]
     points = np.tile(centre, (int(np.prod([len(g) for g in grids])), 1))
     for c, values in zip(chosen, np.meshgrid(*grids), strict=True):
         points[:, c] = values.ravel()
     estimate, lower, upper, note = _evaluate(fit, points, level)
     fixed = _fixed_note(rows.shape[1] - len(chosen), at is not None)
-    sample = rows[at_most(len(rows), MOST_POINTS)][:, chosen]
+    sample = rows[thin(len(rows), MAX_POINTS)][:, chosen]
     if len(chosen) == 1:
         band = "" if lower is None else f"band: {percent(level)} pointwise intervals"
-        ax, own = axes_of(ax, 6.4, 4.4)
+        ax, is_new = axes_of(ax, 6.4, 4.4)
         _curve(ax, grids[0], estimate, lower, upper, sample[:, 0], log)
     else:
-        ax, own = axes_of(ax, 6.6, 5.4)
+        ax, is_new = axes_of(ax, 6.6, 5.4)
         drawn = _contours(ax, grids, estimate, lower, upper, sample, log)
         band = "white: r = 1" * drawn[0] + ", " * all(drawn) + f"dashed: where {percent(level)} limits are 1" * drawn[1]
         ax.set_ylabel(label(names[chosen[1]]))
     ax.set_xlabel(label(names[chosen[0]]))
-    set_title(ax, own, f"Estimated {'log ' * log}ratio{fixed}", band, note, beside=0.8 * len(chosen))
+    set_title(ax, is_new, f"Estimated {'log ' * log}ratio{fixed}", band, note, margin=0.8 * len(chosen))
     return ax
 
 
 def _centre(fit: PosteriorRatio, rows: Array) -> Array:
-    """Means of the columns, weighted by the base weights if the rows are those of the fit."""
+    """Means of the columns, weighted by the base weights if these are the rows of the fit."""
     problem = fit.problem_
     if len(rows) == problem.n_q and np.allclose(fit.features_(rows), problem.features_q, rtol=1e-9, atol=1e-9):
-        return np.asarray(exp(problem.log_base) @ rows)
+        return np.asarray(np.exp(problem.log_base) @ rows)
     return np.asarray(rows.mean(axis=0))
 
 
 def _fixed_note(others: int, given: bool) -> str:
-    """What happens to the columns that are not drawn."""
+    """Part of the title about the columns that are not drawn."""
     if not others:
         return ""
     return f", other column{'s' * (others > 1)} at {'the given point' if given else 'the mean'}"
 
 
 def _grid(values: Array, count: int) -> Array:
-    """Evenly spaced values over the sample, half a percent of which may lie beyond each end."""
+    """Evenly spaced values over the sample, except for half a percent in each tail."""
     low, high = np.quantile(values, [0.005, 0.995])
     pad = 0.04 * (high - low) or 0.5 * max(abs(low), 1.0)
     return np.linspace(low - pad, high + pad, count)
 
 
-def _fineness(fit: PosteriorRatio, columns: int) -> int:
-    """Points along a column: fewer where a million rows have their influence on every one."""
-    most = 4 * BLOCK // fit.problem_.n_q
-    return int(np.clip(most, 60, CURVE)) if columns == 1 else int(np.clip(most**0.5, 25, SIDE))
-
-
 def _evaluate(fit: PosteriorRatio, points: Array, level: float) -> tuple[Array, Array | None, Array | None, str]:
-    """Log-ratio, its limits if they can be had, and a line about them for the title."""
-    estimate = fit.log_ratio(points)
-    step = max(BLOCK // fit.problem_.n_q, 1)
+    """Log ratio, its limits or ``None``, and a line for the title if there are none."""
     try:
-        parts = [fit.log_ratio_interval(points[i : i + step], level) for i in range(0, len(points), step)]
+        interval = fit.log_ratio_interval(points, level)
     except DataError as error:
-        return estimate, None, None, refusal(fit, error)
-    return estimate, np.concatenate([p.lower for p in parts]), np.concatenate([p.upper for p in parts]), ""
+        return fit.log_ratio(points), None, None, no_intervals(error)
+    return interval.estimate, interval.lower, interval.upper, ""
 
 
-def _shown(values: Array, log: bool) -> Array:
+def _displayed(values: Array, log: bool) -> Array:
     """Log r, or r without overflow."""
-    return values if log else exp(np.clip(values, -700.0, 700.0))
+    return values if log else np.exp(np.clip(values, -700.0, 700.0))
 
 
 def _curve(
     ax: Axes, grid: Array, estimate: Array, lower: Array | None, upper: Array | None, sample: Array, log: bool
 ) -> None:
-    """The ratio along one column, with the sample as a rug."""
-    curve = _shown(estimate, log)
+    """Draw the ratio along one column, with the sample as a rug."""
+    curve = _displayed(estimate, log)
     ax.axhline(0.0 if log else 1.0, color=GREY, linewidth=1.0, linestyle="--", zorder=1)
     if lower is not None and upper is not None:
-        low, high = _shown(lower, log), _shown(upper, log)
+        low, high = _displayed(lower, log), _displayed(upper, log)
         ax.fill_between(grid, low, high, color=BLUE, alpha=0.2, linewidth=0)
-        if not log:  # one wide interval at the edge should not flatten the curve
+        if not log:  # a wide interval at the edge should not flatten the curve
             top = min(float(high.max()), 3.0 * float(max(curve.max(), 1.0)))
             ax.set_ylim(-0.03 * top, 1.05 * top)
     ax.plot(grid, curve, color=BLUE, linewidth=1.8)
@@ -172,7 +169,7 @@ def _curve(
 
 
 def _alpha(count: int) -> float:
-    """Opacity at which crowded points still show where they crowd."""
+    """Opacity that shows the density of many points."""
     return float(np.clip(60.0 / max(count, 1), 0.12, 0.7))
 
 
@@ -185,9 +182,9 @@ def _contours(
     sample: Array,
     log: bool,
 ) -> tuple[bool, bool]:
-    """Filled contours with the sample; whether the line r = 1 and the limits around it are in sight."""
+    """Draw filled contours and the sample; return whether the line r = 1 and the limits around it are in view."""
     shape = len(grids[1]), len(grids[0])
-    values = _shown(estimate, log).reshape(shape)
+    values = _displayed(estimate, log).reshape(shape)
     levels = _levels(values, grids, sample, log)
     filled = ax.contourf(*grids, values, levels=levels, cmap="cividis", extend="both")
     ax.get_figure(root=False).colorbar(filled, ax=ax, label="log r(x)" if log else "r(x)")  # type: ignore[union-attr]
@@ -199,7 +196,7 @@ def _contours(
 
 
 def _zero_line(ax: Axes, grids: Sequence[Array], values: Array, style: str, width: float) -> bool:
-    """The line where the values are zero; whether there is one."""
+    """Draw the line where the values are zero; return whether there is one."""
     if not values.min() < 0.0 < values.max():
         return False
     ax.contour(*grids, values, levels=[0.0], colors="white", linewidths=width, linestyles=style)
@@ -207,7 +204,7 @@ def _zero_line(ax: Axes, grids: Sequence[Array], values: Array, style: str, widt
 
 
 def _levels(values: Array, grids: Sequence[Array], sample: Array, log: bool) -> Array:
-    """Round levels over the values where the sample is; corners without data go beyond them."""
+    """Round contour levels over the values at the sample; corners without data may exceed them."""
     from matplotlib.ticker import MaxNLocator
 
     i = np.clip(np.searchsorted(grids[0], sample[:, 0]), 0, len(grids[0]) - 1)

@@ -1,8 +1,7 @@
-"""The programs [P] and [D] as cvxpy problems, each with its way back to (δ, μ)."""
+"""The programs [P] and [D] in cvxpy, each with the map from its variables and multipliers to (δ, μ)."""
 
 from .dual import dual_program
 from .primal import primal_program
 from .program import Program
-from .step import StepProgram
 
-__all__ = ["Program", "StepProgram", "dual_program", "primal_program"]
+__all__ = ["Program", "dual_program", "primal_program"]

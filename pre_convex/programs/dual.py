@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import math
+
 import cvxpy as cp
 import numpy as np
 
-from ..arrays import as_flag
-from ..entropy import Array, log_of
+from .._internal.threads import cvxpy_lock
+from .._internal.typing import Array
+from .._internal.validation import as_flag
 from ..problem import RatioProblem, as_problem
-from ..threads import alone
-from .program import Program, alive, columns_scale
+from .program import Program, column_scale
 
 __all__ = ["dual_program"]
 
 
-@alone()
+@cvxpy_lock()
 def dual_program(problem: RatioProblem, *, scaled: bool = False, counts: bool = False) -> Program:
     """Build [D]: maximise Σ_j −μ_j log μ_j + μ_j a_j over the simplex with ‖b − F'μ‖ ≤ R.
 
-    The residual r = b − F'μ has an equation of its own, so that its multiplier is the whole vector δ and not
-    only its norm: cvxpy attaches −δ to ``r == b − F'μ``. With R = 0 the equation is ``b − F'μ == 0``, and its
+    The residual r = b − F'μ is a variable with an equation of its own, so that the multiplier is the vector δ and not
+    only its norm: cvxpy's multiplier of ``r == b − F'μ`` is −δ. With R = 0 the equation is ``b − F'μ == 0``, with the
     multiplier +δ.
 
     Parameters
     ----------
     problem : RatioProblem
-    scaled : bool
-        Whether to centre the features at b and scale their columns.
-    counts : bool
+        The problem, in memory.
+    scaled : bool, default False
+        Whether to centre the features at b and scale their columns, which saves iterations of a cone solver.
+    counts : bool, default False
         Whether the variable is ν = n μ, whose entries are of size one.
+
+    Returns
+    -------
+    Program
 
     Examples
     --------
@@ -41,13 +48,13 @@ def dual_program(problem: RatioProblem, *, scaled: bool = False, counts: bool = 
                norm2(r) <= R
     """
     problem, scaled, counts = as_problem(problem), as_flag(scaled, "scaled"), as_flag(counts, "counts")
-    rows = alive(problem)
+    rows = problem.positive_rows
     F = problem.features_q[rows]
     n, k = F.shape
-    s = columns_scale(F, scaled)
+    s = column_scale(F, scaled)
     unit = float(n) if counts else 1.0
     weights = cp.Variable(n, name="nu" if counts else "mu")
-    a = cp.Constant(problem.log_base[rows] + log_of(unit), name="a")
+    a = cp.Constant(problem.log_base[rows] + math.log(unit), name="a")
     objective = cp.sum(cp.entr(weights)) + a @ weights
     simplex = [weights >= 0, cp.sum(weights) == unit]
     if scaled:  # Σμ = 1 turns b − F'μ into −G'μ with G = F − b

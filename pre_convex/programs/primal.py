@@ -7,16 +7,17 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..arrays import as_flag
-from ..entropy import Array, exp
+from .._internal.threads import cvxpy_lock
+from .._internal.typing import Array
+from .._internal.validation import as_flag
+from ..penalties.user_terms import user_terms
 from ..problem import RatioProblem, as_problem
-from ..threads import alone
-from .program import Program, alive, columns_scale, user_terms
+from .program import Program, column_scale
 
 __all__ = ["primal_program"]
 
 
-@alone()
+@cvxpy_lock()
 def primal_program(
     problem: RatioProblem, *, penalty: Any = None, constraints: Any = None, scaled: bool = False
 ) -> Program:
@@ -25,11 +26,18 @@ def primal_program(
     Parameters
     ----------
     problem : RatioProblem
-    penalty, constraints : callables of a cvxpy expression, optional
-        Further convex terms in δ.
-    scaled : bool
-        Whether to centre the features at b and scale their columns, which spares a cone solver iterations;
+        The problem, in memory.
+    penalty : function of a cvxpy expression, optional
+        A further convex term in δ, such as ``lambda delta: cp.norm1(delta)``; none by default.
+    constraints : function of a cvxpy expression, optional
+        Convex constraints on δ, such as ``lambda delta: [delta >= 0]``; none by default.
+    scaled : bool, default False
+        Whether to centre the features at b and scale their columns, which saves iterations of a cone solver;
         the unscaled program reads like the equation.
+
+    Returns
+    -------
+    Program
 
     Examples
     --------
@@ -38,9 +46,9 @@ def primal_program(
     minimize -b @ delta + log_sum_exp(a + F @ delta) + R * norm2(delta)
     """
     problem, scaled = as_problem(problem), as_flag(scaled, "scaled")
-    rows = alive(problem)
+    rows = problem.positive_rows
     F = problem.features_q[rows]
-    s = columns_scale(F, scaled)
+    s = column_scale(F, scaled)
     a = cp.Constant(problem.log_base[rows], name="a")
     name = "delta" if not scaled else "s * delta"
     variable = cp.Variable(problem.k, name=name)
@@ -52,14 +60,14 @@ def primal_program(
         loss = -cp.Constant(problem.target, name="b") @ delta
         loss = loss + cp.log_sum_exp(a + cp.Constant(F, name="F") @ delta)
     if problem.radius > 0.0:
-        loss = loss + cp.Constant(problem.radius, name="R") * cp.norm(delta, problem.ball.dual_order)
+        loss = loss + cp.Constant(problem.radius, name="R") * cp.norm(delta, problem.moment_norm.dual_order)
     g, limits = user_terms(delta, penalty, constraints)
     program = cp.Problem(cp.Minimize(loss + g if penalty is not None else loss), limits)
 
     def recover() -> tuple[Array, Array] | None:
         if variable.value is None or not np.all(np.isfinite(variable.value)):
             return None
-        found = np.asarray(variable.value, dtype=float) / s
-        return found, exp(problem.log_mu(found))
+        solved = np.asarray(variable.value, dtype=float) / s
+        return solved, np.exp(problem.log_mu(solved))
 
     return Program(program, recover)

@@ -1,6 +1,7 @@
-"""One front door: solve a problem with any engine, and certify the answer whoever found it."""
+"""solve() and its engines: Newton and cone solvers, many problems at once, paths, comparisons."""
 
-from .certify import certify
+from ..certificate.certificate import certify
+from .compare import Comparison, ComparisonRow, compare
 from .many import solve_many
 from .path import radius_path
 from .registry import CONE_SOLVERS, ConeSolver, find_solver, installed_solvers
@@ -9,9 +10,12 @@ from .solve import solve
 
 __all__ = [
     "CONE_SOLVERS",
+    "Comparison",
+    "ComparisonRow",
     "ConeSolver",
     "Solutions",
     "certify",
+    "compare",
     "find_solver",
     "installed_solvers",
     "radius_path",

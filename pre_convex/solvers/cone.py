@@ -1,4 +1,4 @@
-"""The cone engine: [P] or [D] through cvxpy and a named solver, and what that solver says about it."""
+"""Cone solvers: [P] or [D] through cvxpy, with the answer and status that the solver reports."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 
 import cvxpy as cp
 
-from ..entropy import Array
+from .._internal.threads import cvxpy_lock, warnings_ignored
+from .._internal.typing import Array
+from .._internal.validation import first_line
 from ..errors import DataError
 from ..problem import RatioProblem
 from ..programs import dual_program, primal_program
-from ..threads import alone, quietly
 from .registry import ConeSolver
 
-__all__ = ["ConeAnswer", "cone"]
+__all__ = ["ConeAnswer", "solve_cone"]
 
 
 @dataclass(frozen=True, eq=False)
 class ConeAnswer:
-    """A solver's numbers and claim; (δ, μ) are ``None`` where it left none."""
+    """What a cone solver returned; δ and μ are ``None`` if it returned no numbers."""
 
     delta: Array | None
     mu: Array | None
@@ -31,8 +32,8 @@ class ConeAnswer:
     solve_time: float
 
 
-@alone()
-def cone(
+@cvxpy_lock()
+def solve_cone(
     problem: RatioProblem,
     solver: ConeSolver,
     formulation: str,
@@ -42,26 +43,26 @@ def cone(
     tol: float,
     verbose: bool,
 ) -> ConeAnswer:
-    """Build, compile and solve one program, with the solver named and its own words kept; one thread at a time."""
+    """Build, compile and solve one program; one thread at a time, because cvxpy is not thread-safe."""
     started = time.perf_counter()
     if formulation == "primal":
         program = primal_program(problem, penalty=penalty, constraints=constraints, scaled=solver.scaled_primal)
     elif penalty is None and constraints is None:
         program = dual_program(problem, scaled=solver.scaled_dual, counts=solver.counts)
     else:
-        raise DataError("formulation: penalty and constraints are functions of delta; use formulation='primal'")
+        raise DataError("formulation", "penalty and constraints are functions of delta", "use formulation='primal'")
     built = time.perf_counter()
     claim, iterations = "", 0
     compiled: float | None = None
-    with quietly():  # cvxpy warns of inaccurate solutions; the certificate decides
+    with warnings_ignored():  # cvxpy warns of inaccurate solutions; the certificate decides
         try:
             program.cvxpy.get_problem_data(solver.name)
             compiled = time.perf_counter()
             program.cvxpy.solve(solver=solver.name, verbose=verbose, **solver.options(tol))
             claim = str(program.cvxpy.status)
-        except Exception as error:  # solvers raise types of their own, such as a missing licence
-            compiled = compiled or time.perf_counter()  # a failed solve is no part of the translation
-            claim = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        except Exception as error:  # solvers have their own exceptions, such as for a missing licence
+            compiled = compiled or time.perf_counter()  # do not count a failed solve as compile time
+            claim = f"{type(error).__name__}: {first_line(error)}"
     solve_time = time.perf_counter() - compiled
     stats = getattr(program.cvxpy, "solver_stats", None)
     if stats is not None and isinstance(stats.num_iters, int):

@@ -1,4 +1,4 @@
-"""Solutions along the radius, each started from its neighbour."""
+"""radius_path(): solutions for a sequence of radii, each warm-started from the one before."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from ..arrays import as_flag
-from ..checks import as_radii, check_tol
+from .._internal.threads import single_threaded_blas
+from .._internal.validation import as_flag, as_radii, check_tol
+from ..feasibility.hull import is_too_far
+from ..penalties import make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution
-from ..threads import one_thread_each
 from .newton import newton
-from .solve import as_solution, conclude
-from .steps import make_penalty
+from .solve import decide_status, newton_solution
 
 __all__ = ["radius_path"]
 
 
-@one_thread_each()
+@single_threaded_blas()
 def radius_path(
     problem: RatioProblem,
     radii: Iterable[float],
@@ -28,10 +28,27 @@ def radius_path(
     tol: float = 1e-8,
     stop: bool = False,
 ) -> list[Solution]:
-    """Warm-started Newton solutions for each radius, in the order given.
+    """Solve a problem for each of several radii, with warm starts.
 
-    A radius below the distance to the hull has status INFEASIBLE; nothing is raised. With ``stop`` the path ends at the
-    first radius that is not solved, which spares the smaller ones of a falling path.
+    A radius without a solution raises no error; read the status.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        The problem; its own radius is ignored.
+    radii : iterable of float
+        Radii R ≥ 0, solved in the order given. Decreasing radii make the best warm starts.
+    penalty, constraints : callable, default None
+        Convex cvxpy terms of δ, as in :func:`solve`.
+    tol : float, default 1e-8
+        Tolerance between 0 and 1, as in :func:`solve`.
+    stop : bool, default False
+        Whether to end at the first radius that is not solved, so that smaller ones of a decreasing path are skipped.
+
+    Returns
+    -------
+    list of Solution
+        One for each radius, in the order given; shorter if ``stop`` ended the path.
 
     Examples
     --------
@@ -45,15 +62,15 @@ def radius_path(
     for radius in as_radii(radii):
         step = problem.with_radius(radius)
         started = time.perf_counter()
-        found = newton(step, make_penalty(step, penalty, constraints), tol=tol, start=start)
+        found = newton(step, make_penalty(step, penalty, constraints, too_far=is_too_far), tol=tol, start=start)
         seconds = time.perf_counter() - started
-        user = penalty is not None or constraints is not None
-        solution = conclude(
+        has_user_terms = penalty is not None or constraints is not None
+        solution = decide_status(
             step,
-            as_solution(step, found, "newton", "primal", solve_time=seconds),
+            newton_solution(step, found, "newton", "primal", solve_time=seconds),
             tol,
-            user=user,
-            collapsed=found.collapsed,
+            has_user_terms=has_user_terms,
+            may_diverge=found.may_diverge,
         )
         solutions.append(solution)
         if stop and not solution.status.ok:

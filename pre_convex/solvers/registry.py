@@ -1,16 +1,16 @@
-"""The cone solvers: what each calls its tolerance, and which scaling of the programs it likes.
+"""Registry of cone solvers: their tolerance options, and the scaling of the programs that suits them.
 
-A new solver is one entry in ``CONE_SOLVERS``. An installed cvxpy solver that takes exponential cones but has no
-entry here is used with its own defaults.
+A new solver is one entry in ``CONE_SOLVERS``. An installed cvxpy solver that supports exponential cones but has no
+entry here runs with its own defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from ..arrays import shown
+from .._internal.validation import preview
 from ..errors import UnknownSolverError
 
 __all__ = ["CONE_SOLVERS", "ConeSolver", "find_solver", "installed_solvers"]
@@ -18,31 +18,33 @@ __all__ = ["CONE_SOLVERS", "ConeSolver", "find_solver", "installed_solvers"]
 
 @dataclass(frozen=True)
 class ConeSolver:
-    """How one cone solver is called.
+    """How to call one cone solver.
 
     Attributes
     ----------
     name : str
-        As cvxpy knows it.
-    options : callable
-        Options of the solver's own for a tolerance.
-    patient : mapping
-        Options for the benchmark: one thread, and a time limit instead of a number of iterations ends a solve.
-    counts : bool
-        Whether the dual is posed in ν = n μ.
-    scaled_primal, scaled_dual : bool
-        Whether features are centred at b and columns scaled.
+        Name of the solver in cvxpy.
+    options : callable, default no options
+        ``options(tol)`` returns the solver's own options for a tolerance, as a dict of keyword arguments.
+    counts : bool, default False
+        Whether to pose the dual in ν = n μ, whose entries are of size one, instead of μ.
+    scaled_primal, scaled_dual : bool, default True
+        Whether to centre the features at b and scale their columns in the primal, and in the dual.
     note : str
         One line for ``pre-convex solvers``.
+
+    Examples
+    --------
+    >>> CONE_SOLVERS["ECOS"].options(1e-6)
+    {'abstol': 1e-06, 'reltol': 1e-06, 'feastol': 1e-06, 'max_iters': 200}
     """
 
     name: str
     options: Callable[[float], dict[str, Any]] = lambda tol: {}
-    patient: Mapping[str, Any] = field(default_factory=dict)
     counts: bool = False
     scaled_primal: bool = True
     scaled_dual: bool = True
-    note: str = "used with its own defaults"
+    note: str = "runs with its own defaults"
 
 
 def _mosek(tol: float) -> dict[str, Any]:
@@ -56,53 +58,55 @@ CONE_SOLVERS: dict[str, ConeSolver] = {
         ConeSolver(
             "CLARABEL",
             lambda tol: {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol, "max_iter": 200},
-            {"max_iter": 100_000},
             note="interior point, Apache-2.0",
         ),
         ConeSolver(
             "ECOS",
             lambda tol: {"abstol": tol, "reltol": tol, "feastol": tol, "max_iters": 200},
-            {"max_iters": 100_000},
             note="interior point, GPLv3",
         ),
         ConeSolver(
             "SCS",
             lambda tol: {"eps_abs": tol, "eps_rel": tol, "max_iters": 5_000},
-            {"max_iters": 100_000_000},
             counts=True,
             note="first order, MIT; slow to 1e-8",
         ),
         ConeSolver(
             "MOSEK",
             _mosek,
-            {"mosek_params": {"MSK_IPAR_NUM_THREADS": 1, "MSK_IPAR_INTPNT_MAX_ITERATIONS": 100_000}},
             note="interior point, commercial licence",
         ),
     )
 }
 
-#: they take exponential cones through another solver of this list, or branch on integers
+#: wrappers of another solver, and a branch-and-bound variant
 _INDIRECT = {"ECOS_BB", "DIFFCP"}
 
 
 def _installed_cone_solvers() -> tuple[str, ...]:
-    """Installed cvxpy solvers that take exponential cones, known ones first."""
+    """Installed cvxpy solvers that support exponential cones, registered ones first."""
     from cvxpy.constraints import ExpCone
     from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
-    able = [
+    supported = [
         name
         for name, interface in SOLVER_MAP_CONIC.items()
         if name not in _INDIRECT and interface.is_installed() and ExpCone in interface.SUPPORTED_CONSTRAINTS
     ]
     return (
-        *(name for name in CONE_SOLVERS if name in able),
-        *(name for name in able if name not in CONE_SOLVERS),
+        *(name for name in CONE_SOLVERS if name in supported),
+        *(name for name in supported if name not in CONE_SOLVERS),
     )
 
 
 def installed_solvers() -> tuple[str, ...]:
-    """Names that ``solve(..., solver=)`` takes on this machine.
+    """Names of the solvers that are installed.
+
+    Returns
+    -------
+    tuple of str
+        ``"newton"``, then the installed cvxpy solvers that support exponential cones: values for ``solver`` of
+        :func:`solve`.
 
     Examples
     --------
@@ -113,13 +117,36 @@ def installed_solvers() -> tuple[str, ...]:
 
 
 def find_solver(name: str) -> ConeSolver | None:
-    """Entry of a cone solver; ``None`` for the Newton engine, which ``"auto"`` means too."""
+    """Look up an installed solver.
+
+    Parameters
+    ----------
+    name : str
+        Name of the solver, in upper or lower case.
+
+    Returns
+    -------
+    ConeSolver or None
+        The solver's entry, or ``None`` for the Newton engine (``"newton"`` or ``"auto"``).
+
+    Raises
+    ------
+    UnknownSolverError
+        The solver is not installed, or does not support exponential cones.
+
+    Examples
+    --------
+    >>> find_solver("clarabel").name
+    'CLARABEL'
+    """
     if not isinstance(name, str):
-        raise UnknownSolverError(f"solver: {shown(name)} is not a name; use one of installed_solvers()")
+        raise UnknownSolverError("solver", f"{preview(name)} is not a name", "use a name from installed_solvers()")
     if name.lower() in ("auto", "newton"):
         return None
-    found = _installed_cone_solvers()
-    if name.upper() not in found:
-        why = "is known but not installed" if name.upper() in CONE_SOLVERS else "is not known"
-        raise UnknownSolverError(f"solver: {name!r} {why}; installed are {', '.join(('newton', *found))}")
+    installed = _installed_cone_solvers()
+    if name.upper() not in installed:
+        known = name.upper() in CONE_SOLVERS
+        reason = "is not installed" if known else "is not a known solver for exponential cones"
+        remedy = f"{'install it, or ' if known else ''}use one of {', '.join(('newton', *installed))}"
+        raise UnknownSolverError("solver", f"{name!r} {reason}", remedy)
     return CONE_SOLVERS.get(name.upper(), ConeSolver(name.upper()))

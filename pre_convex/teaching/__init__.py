@@ -1,1 +1,1 @@
-"""What is handed to a class: lessons as scripts and notebooks, and the duality explorer."""
+"""Teaching material: lessons as scripts and notebooks, and the duality explorer."""

@@ -1,4 +1,4 @@
-"""The lessons that come with the package."""
+"""The lessons shipped with the package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ FOLDER = Path(__file__).parent / "lessons"
 
 @dataclass(frozen=True)
 class Lesson:
-    """A script with a title, text between its code, and exercises.
+    """A lesson: a script with a title, explanatory text between its code, and exercises.
+
+    Attributes
+    ----------
+    name : str
+        Its number, or ``"errata"``.
+    title : str
+        Its title, without the number.
+    path : Path
+        The script.
 
     Examples
     --------
@@ -31,18 +40,18 @@ class Lesson:
 
     @property
     def stem(self) -> str:
-        """Name of its files."""
+        """File name without its suffix."""
         return self.path.stem
 
     @property
     def source(self) -> str:
-        """The script as it stands in the package."""
+        """Source code of the script."""
         return self.path.read_text(encoding="utf-8")
 
 
 @cache
 def lessons() -> tuple[Lesson, ...]:
-    """All lessons in their order, and the errata of the paper at the end."""
+    """All lessons in order, with the errata of the paper last."""
     return tuple(_read(path) for path in sorted(FOLDER.glob("*.py")))
 
 
@@ -55,7 +64,12 @@ def _read(path: Path) -> Lesson:
 
 
 def find_lesson(name: str) -> Lesson:
-    """The lesson of that number or name, or that of a file of it.
+    """Find a lesson by its number, name or file name.
+
+    Parameters
+    ----------
+    name : str
+        For example ``"4"``, ``"04"``, ``"dual"`` or ``"04_dual.py"``; case is ignored.
 
     Examples
     --------
@@ -67,4 +81,6 @@ def find_lesson(name: str) -> Lesson:
         if wanted and (wanted.lstrip("0") == lesson.name or wanted in (lesson.stem, lesson.stem.partition("_")[2])):
             return lesson
     known = ", ".join(lesson.name for lesson in lessons())
-    raise DataError(f"LESSON: there is no lesson {name!r}; choose one of {known}; pre-convex teach lists their titles")
+    raise DataError(
+        "LESSON", f"there is no lesson {name!r}", f"use one of {known}; 'pre-convex teach' lists their titles"
+    )

@@ -1,13 +1,14 @@
 """Detection of a latent signal: how far one window of a series stands out from another.
 
 The score of two windows y_p and y_q is −ℓ(δ̂), the estimated divergence between the posteriors of the latent sequence
-given each of them, from samples of two priors: p, how background looks, and q, how a signal may look.
+given each of them. It needs samples of two priors: p, what background looks like, and q, what a signal may look like.
 """
 
-from .cautions import DetectionWarning
-from .detector import METHODS, Detector, scan, score, scores
-from .scored import Peak, Scan, Score, Scores
-from .significance import Background
+from .background import Background
+from .detector import Detector, scan, score, scores
+from .diagnostics import DetectionWarning
+from .methods import METHODS
+from .results import Peak, Scan, Score, Scores
 
 __all__ = [
     "METHODS",

@@ -1,9 +1,10 @@
-"""The detector, and the three functions that use one: score, scores and scan."""
+"""The detector, and the functions score, scores and scan, which make one."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from inspect import signature
@@ -11,69 +12,86 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import as_choice, as_count, as_flag, frozen, shown
-from ...checks import check_radius, check_tol
-from ...entropy import Array, Index
+from ..._internal.progress import track
+from ..._internal.rng import Rng
+from ..._internal.threads import single_threaded_blas
+from ..._internal.typing import Array, Index
+from ..._internal.validation import (
+    as_choice,
+    as_count,
+    as_flag,
+    as_fraction,
+    check_radius,
+    check_tol,
+    preview,
+    read_only,
+)
 from ...errors import DataError
-from ...norms import get_norm
-from ...progress import track
-from ...rng import Rng
-from ...threads import one_thread_each
-from .autoregression import autoregression
-from .baselines import autocorrelation, energy, subspace
-from .cautions import DetectionWarning, cautions, influence, no_alarm, no_influence
-from .densities import density_plugin
-from .plugin import evidence, plugin
-from .posteriors import Priors, make_priors
-from .ratio import Found, Options, Scorer, joined, posterior_ratio
-from .scored import Scan, Score, Scores
-from .significance import Background, Origin, check_background, check_rate, make_origin
-from .simulation import Draw, draw_pairs, halve_pairs
-from .windows import as_series, check_window, cut_pairs, flat, one_window, same_shape
+from ...penalties.norms import get_norm
+from .background import (
+    Background,
+    Draw,
+    ScoringSetup,
+    check_background,
+    make_setup,
+    simulate_pairs,
+    split_pairs,
+)
+from .diagnostics import DetectionWarning, influence_warning, score_warnings, threshold_warning, window_influence
+from .methods import METHODS, MethodOptions, Scorer
+from .priors import make_priors
+from .results import PairScores, Scan, Score, Scores, concatenate_scores
+from .windows import as_series, as_window, as_windows_like, check_window, cut_pairs, flatten
 
-__all__ = ["METHODS", "Detector", "scan", "score", "scores"]
+__all__ = ["Detector", "scan", "score", "scores"]
 
-#: ways to score two windows; adding one is a function and its line here
-METHODS: dict[str, Callable[[Priors, Options], Scorer]] = {
-    "pre": posterior_ratio,
-    "plugin": plugin,
-    "kde": density_plugin,
-    "evidence": evidence,
-    "autocorrelation": autocorrelation,
-    "ar": autoregression,
-    "sst": subspace,
-    "energy": energy,
-}
-#: log-likelihoods that exist at a time on each side, and pairs at most
-NUMBERS, GROUP = 6_000_000, 256
+#: maximum number of log-likelihoods in memory on each side, and of pairs in a block
+MAX_LOG_LIKELIHOODS, MAX_PAIRS = 6_000_000, 256
 
 
 class Detector:
-    """Scores pairs of windows against two priors; features of the priors are computed once.
+    """Scores pairs of windows against two priors, whose features are computed once.
 
     Parameters
     ----------
-    prior_p, prior_q : arrays of shape (n, window) or (n, window, channels)
-        Latent sequences as background would have them, and as a signal might.
+    prior_p : array of shape (n_p, window) or (n_p, window, channels)
+        Sample of latent background sequences.
+    prior_q : array of shape (n_q, window) or (n_q, window, channels)
+        Sample of latent sequences as a signal may have them.
     noise : float, array of shape (channels,), or callable
-        Standard deviation of the Gaussian observation noise, y = x + noise; or a function (x, Y) → log-likelihoods of
-        shape (rows, windows).
-    features : str, FeatureMap or callable
-        f(x). Maps of the package are applied channel by channel; a function sees (rows, window) or (rows, window,
-        channels).
-    radius, norm, penalty, tol
-        As in :func:`pre_convex.solve`; a penalty is solved pair by pair.
-    method : str
+        Standard deviation of the Gaussian observation noise, y = x + noise, 1e-100 to 1e100; or a function (x, Y) →
+        log-likelihoods of shape (rows, windows).
+    features : str, FeatureMap or callable, default "autocorrelation"
+        Features f(x) of the ratio. Feature maps of the package are applied channel by channel; a function gets arrays
+        of shape (rows, window) or (rows, window, channels).
+    radius : float, default 0.0
+        Relaxation R of the moment constraint, at least 0; 0 matches moments exactly.
+    norm : {2, inf, 1}, default 2
+        Norm of the moment constraint. ``norm=inf`` is an l1 penalty on δ, which makes it sparse.
+    penalty : callable, optional
+        Convex penalty of δ as a function of a cvxpy expression; each pair is then solved on its own.
+    method : str, default "pre"
         ``"pre"``, or a baseline: ``"plugin"``, ``"kde"``, ``"evidence"``, ``"autocorrelation"``, ``"ar"``, ``"sst"``,
         ``"energy"``.
-    order : int
-        Lags of ``"autocorrelation"``, coefficients of ``"ar"``, eigenvectors of ``"sst"``.
-    standardise : bool
-        Whether features are centred and scaled to variance one under prior_q; δ then belongs to the scaled features.
-        Worthwhile with a radius or penalty, which would otherwise weigh features by their units.
+    order : int, default 20
+        Number of lags of ``"autocorrelation"``, coefficients of ``"ar"``, or eigenvectors of ``"sst"``.
+    standardise : bool, default False
+        Whether to scale features to mean zero and variance one under prior_q; δ then belongs to the scaled features.
+        Useful with a radius or penalty, which otherwise depends on the features' units.
     draw : callable, optional
-        (x, rng) → observations of the sequences x, to simulate background with: when ``noise`` is a function, or wider
-        than the real noise so that more than one prior row has weight.
+        (x, rng) → observations of the sequences x, for simulated background. Needed if ``noise`` is a function, or
+        wider than the real noise so that more than one prior row has weight.
+    tol : float, default 1e-8
+        Largest duality gap of a proven optimum, between 0 and 1.
+
+    Attributes
+    ----------
+    priors : Priors
+        Both samples with their features.
+    options : MethodOptions
+        Radius, norm, penalty, tolerance and order.
+    method : str
+        The scoring method.
 
     Examples
     --------
@@ -84,7 +102,7 @@ class Detector:
     'OPTIMAL'
     """
 
-    @one_thread_each()
+    @single_threaded_blas()
     def __init__(
         self,
         prior_p: Any,
@@ -102,33 +120,62 @@ class Detector:
         tol: float = 1e-8,
     ) -> None:
         if penalty is not None and not callable(penalty):
-            raise DataError(f"penalty: {shown(penalty)} is not a function of a cvxpy expression")
+            raise DataError("penalty", f"{preview(penalty)} is not a function", "pass a function of a cvxpy expression")
         if draw is not None and not callable(draw):
-            raise DataError(f"draw: {shown(draw)} is not a function (x, rng) -> observations")
+            raise DataError("draw", f"{preview(draw)} is not a function", "pass a function (x, rng) -> observations")
         norm, tol = get_norm(norm).order, check_tol(tol)
-        self.options = Options(check_radius(radius), norm, penalty, tol, as_count(order, "order"))
+        self.options = MethodOptions(check_radius(radius), norm, penalty, tol, as_count(order, "order"))
         self.priors = make_priors(prior_p, prior_q, noise, features, standardise=as_flag(standardise, "standardise"))
         self.draw = draw
-        self._choose(method)
+        self._set_method(method)
 
-    def _choose(self, method: str) -> None:
+    def _set_method(self, method: str) -> None:
         self.method = as_choice(method, "method", METHODS)
         self._scorer: Scorer = METHODS[method](self.priors, self.options)
 
-    @one_thread_each()
+    @single_threaded_blas()
     def using(self, method: str, *, order: int | None = None) -> Detector:
-        """The same priors and options with another method, and another order if it is given."""
-        other = object.__new__(Detector)
-        other.options = self.options if order is None else replace(self.options, order=as_count(order, "order"))
-        other.priors, other.draw = self.priors, self.draw
-        other._choose(method)
+        """A detector with the same priors and options but another method.
+
+        Parameters
+        ----------
+        method : str
+            The scoring method, as in :class:`Detector`.
+        order : int, optional
+            Its order; that of this detector by default.
+
+        Returns
+        -------
+        Detector
+            The new detector; prior features are shared, not computed again.
+        """
+        other = copy(self)
+        vars(other).pop("_setup", None)  # the cached setup belongs to the old method
+        if order is not None:
+            other.options = replace(self.options, order=as_count(order, "order"))
+        other._set_method(method)
         return other
 
     def score(self, y_p: Any, y_q: Any, *, background: Background | None = None, warn: bool = True) -> Score:
-        """One pair of windows of shape (window,) or (window, channels)."""
+        """Score one pair of windows.
+
+        Parameters
+        ----------
+        y_p, y_q : array of shape (window,) or (window, channels)
+            The windows; y_p goes with prior_p, y_q with prior_q.
+        background : Background, optional
+            Background scores, which give a p-value.
+        warn : bool, default True
+            Whether to issue the score's warnings as a :class:`DetectionWarning`.
+
+        Returns
+        -------
+        Score
+            The score with its certificate.
+        """
         shape = self.priors.shape
-        pairs = (shape.full(one_window(y, name, shape)) for y, name in ((y_p, "y_p"), (y_q, "y_q")))
-        return self.scores(*pairs, background=background, warn=warn)[0]
+        pair = (shape.unflatten(as_window(y, name, shape)) for y, name in ((y_p, "y_p"), (y_q, "y_q")))
+        return self.scores(*pair, background=background, warn=warn)[0]
 
     def scores(
         self,
@@ -141,27 +188,37 @@ class Detector:
         warn: bool = True,
         swap: bool = True,
     ) -> Scores:
-        """Many pairs, row by row.
+        """Score many pairs, row by row.
 
         Parameters
         ----------
-        Y_p, Y_q : arrays of shape (W, window) or (W, window, channels)
+        Y_p, Y_q : array of shape (W, window) or (W, window, channels)
+            The windows of each pair.
         background : Background, optional
-            From :meth:`background`, or of your own windows; gives p-values and the threshold at a false-alarm ``rate``.
-        rate : float
-            Alarms among background windows, for each of them: rate × W are to be expected among W.
-        verbose : bool
+            From :meth:`background`, or scores of your own background windows; gives p-values and a threshold.
+        rate : float, default 0.05
+            False-alarm rate of the threshold for each window, between 0 and 1: among W background windows, rate × W
+            alarms are expected.
+        verbose : bool, default False
             Whether to show progress.
-        warn : bool
-            Whether to issue what stands in ``warnings`` as a :class:`DetectionWarning` too.
-        swap : bool
-            Whether to score a few pairs again with swapped windows, to see that both windows have influence.
+        warn : bool, default True
+            Whether to issue the scores' warnings as a :class:`DetectionWarning`.
+        swap : bool, default True
+            Whether to score a few pairs again with swapped windows, to check that both windows have influence.
+
+        Returns
+        -------
+        Scores
+            One score for each pair.
         """
-        rows_p, rows_q = (same_shape(Y, name, self.priors.shape, "prior_p") for Y, name in ((Y_p, "Y_p"), (Y_q, "Y_q")))
+        rows_p, rows_q = (
+            as_windows_like(Y, name, self.priors.shape, "prior_p") for Y, name in ((Y_p, "Y_p"), (Y_q, "Y_q"))
+        )
         if len(rows_p) != len(rows_q):
-            raise DataError(f"Y_q: has {len(rows_q)} windows for {len(rows_p)} of Y_p; pass one for each")
-        self._check(background, rows_p)
-        return Scores(**self._facts(rows_p, rows_q, background, rate, verbose, warn, swap))
+            raise DataError("Y_q", f"has {len(rows_q)} windows, Y_p has {len(rows_p)}", "pass one for each of Y_p")
+        if background is not None:
+            check_background(background, self._setup, rows_p)
+        return Scores(**self._results(rows_p, rows_q, background, rate, verbose, warn, swap))
 
     def scan(
         self,
@@ -175,18 +232,41 @@ class Detector:
         warn: bool = True,
         swap: bool = True,
     ) -> Scan:
-        """Two neighbouring windows slid along a series of shape (T,) or (T, channels).
+        """Slide two neighbouring windows along a series and score them.
 
-        At each time t, y_p is the window that ends before t and y_q the one that begins with t. With ``reference``, an
-        array of the shape of one window, y_p is that for every t. Other parameters as in :meth:`scores`; a background
-        is to be made as the pairs are, with the same reference or from neighbouring windows.
+        At each time t, y_p is the window that ends before t and y_q the one that starts at t.
+
+        Parameters
+        ----------
+        series : array of shape (T,) or (T, channels)
+            The series: evenly spaced, without missing values.
+        step : int, default 1
+            Time points between successive windows, at least 1.
+        reference : array of shape (window,) or (window, channels), optional
+            A window that takes the place of y_p at all times.
+        background : Background, optional
+            As in :meth:`scores`; simulate it in the same way, with the same reference or from neighbouring windows.
+        rate : float, default 0.05
+            False-alarm rate of the threshold for each window, between 0 and 1.
+        verbose : bool, default False
+            Whether to show progress.
+        warn : bool, default True
+            Whether to issue the scores' warnings as a :class:`DetectionWarning`.
+        swap : bool, default True
+            Whether to score a few pairs again with swapped windows, to check that both windows have influence.
+
+        Returns
+        -------
+        Scan
+            One score for each time.
         """
         values, shape = as_series(series, self.priors.shape), self.priors.shape
-        fixed = None if reference is None else one_window(reference, "reference", shape)
+        fixed = None if reference is None else as_window(reference, "reference", shape)
         times, before, after = cut_pairs(values, shape.window, step, fixed)
-        self._check(background, fixed, one=True)
-        facts = self._facts(before, after, background, rate, verbose, warn, swap)
-        return Scan(**facts, times=times, series=values, window=shape.window)
+        if background is not None:
+            check_background(background, self._setup, fixed, scan=True)
+        results = self._results(before, after, background, rate, verbose, warn, swap)
+        return Scan(**results, times=times, series=values, window=shape.window)
 
     def background(
         self,
@@ -197,59 +277,61 @@ class Detector:
         rng: Rng = 0,
         verbose: bool = False,
     ) -> Background:
-        """Scores of simulated pairs of background windows.
+        """Score simulated pairs of background windows.
 
-        Both windows are noisy observations of two sequences drawn from prior_p independently: windows far apart. Where
-        background moves slowly, neighbouring windows are more alike, and the threshold is too high for a scan of them;
-        then give ``pairs``. A sequence of the prior that was drawn has no part in it while its own pair is scored, as
-        no real observation has its exact sequence there.
+        By default both windows are noisy observations of two sequences drawn from prior_p independently, like windows
+        far apart. If background changes slowly, neighbouring windows are more alike and this threshold is too high for
+        a scan; then pass ``pairs``. A drawn sequence is left out of the prior while its own pair is scored, because no
+        real observation has its exact latent sequence in the sample.
 
         Parameters
         ----------
-        replicates : int
-            Pairs to simulate.
+        replicates : int, default 999
+            Number of pairs to simulate, at least 1.
         reference : array of shape (window,) or (window, channels), optional
-            The one y_p of all pairs, for a scan with that reference; only y_q is drawn.
+            The one y_p of all pairs, for a scan with that reference; only y_q is simulated.
         pairs : array of shape (n, 2 × window) or (n, 2 × window, channels), optional
-            Latent sequences of background that are two windows long, for a scan of neighbouring windows: the first half
-            is observed as y_p, the second as y_q. All are used once before one is used again.
-        rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None
-            Where the pairs come from; a generator moves on, None gives other pairs every time.
-        verbose : bool
+            Latent background sequences two windows long, for a scan of neighbouring windows: the first half is observed
+            as y_p, the second as y_q. Each is used once before any is reused.
+        rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0
+            Seed of the simulation. A generator is advanced; ``None`` gives different pairs every time.
+        verbose : bool, default False
             Whether to show progress.
+
+        Returns
+        -------
+        Background
+            The scores, valid for this detector only.
         """
         replicates, verbose = as_count(replicates, "replicates"), as_flag(verbose, "verbose")
-        fixed = None if reference is None else one_window(reference, "reference", self.priors.shape)
+        fixed = None if reference is None else as_window(reference, "reference", self.priors.shape)
         if pairs is not None and fixed is not None:
-            raise DataError("pairs: say where y_p comes from, and so does reference; give one of the two")
-        given = (self.priors, self.draw, replicates, rng)
-        made = draw_pairs(*given, fixed) if pairs is None else halve_pairs(*given, pairs)
-        found = self._found(made.Y_p, made.Y_q, made.left_out, "background", verbose)
-        needed = np.max(found.minimal_radius[np.isposinf(found.scores)], initial=0.0)
-        return Background(found.scores, float(needed), self._origin, fixed)
+            raise DataError("pairs", "cannot be combined with reference: both give y_p", "pass one of the two")
+        if pairs is None:
+            simulated = simulate_pairs(self.priors, self.draw, replicates, rng, fixed)
+        else:
+            simulated = split_pairs(self.priors, self.draw, replicates, rng, pairs)
+        scored = self._score(simulated.Y_p, simulated.Y_q, simulated.left_out, "background", verbose)
+        needed = np.max(scored.minimal_radius[np.isposinf(scored.scores)], initial=0.0)
+        return Background(scored.scores, float(needed), self._setup, fixed)
 
     @cached_property
-    def _origin(self) -> Origin:
-        """What a background must have been made for to be used here."""
-        return make_origin(self.method, self.options, self.priors)
+    def _setup(self) -> ScoringSetup:
+        """The setup that a background must have been simulated for."""
+        return make_setup(self.method, self.options, self.priors)
 
-    def _check(self, background: Any, Y_p: Array | None, *, one: bool = False) -> None:
-        """Raise unless the background may be used here, for these y_p."""
-        if background is not None:
-            check_background(background, self._origin, Y_p, one=one)
-
-    @one_thread_each()
-    def _found(self, Y_p: Array, Y_q: Array, left_out: Index | None, what: str, verbose: bool) -> Found:
-        """All pairs, a group at a time so that memory stays bounded."""
+    @single_threaded_blas()
+    def _score(self, Y_p: Array, Y_q: Array, left_out: Index | None, what: str, verbose: bool) -> PairScores:
+        """Score all pairs block by block, which bounds the memory."""
         largest = max(len(self.priors.p.x), len(self.priors.q.x))
-        size = min(max(NUMBERS // largest, 1), GROUP)
-        groups = [slice(i, i + size) for i in range(0, len(Y_p), size)]
-        tracked: Iterable[slice] = track(groups, what, len(groups)) if verbose else groups
-        return joined(
-            [self._scorer(flat(Y_p[g]), flat(Y_q[g]), None if left_out is None else left_out[g]) for g in tracked]
+        size = min(max(MAX_LOG_LIKELIHOODS // largest, 1), MAX_PAIRS)
+        blocks = [slice(i, i + size) for i in range(0, len(Y_p), size)]
+        tracked: Iterable[slice] = track(blocks, what, len(blocks)) if verbose else blocks
+        return concatenate_scores(
+            [self._scorer(flatten(Y_p[b]), flatten(Y_q[b]), None if left_out is None else left_out[b]) for b in tracked]
         )
 
-    def _facts(
+    def _results(
         self,
         Y_p: Array,
         Y_q: Array,
@@ -259,36 +341,66 @@ class Detector:
         warn: bool,
         swap: bool,
     ) -> dict[str, Any]:
-        """What every result holds."""
-        rate = check_rate(rate)
+        """Fields of :class:`Scores` for these pairs."""
+        rate = as_fraction(rate, "rate")
         verbose, warn, swap = (as_flag(f, name) for f, name in ((verbose, "verbose"), (warn, "warn"), (swap, "swap")))
-        threshold = np.nan if background is None else background.threshold(rate)  # first, lest a bad rate costs a scan
-        found = self._found(Y_p, Y_q, None, self.method, verbose)
+        # before the scores, so that a bad rate fails at once
+        threshold = np.nan if background is None else background.threshold(rate)
+        scored = self._score(Y_p, Y_q, None, self.method, verbose)
         n_p, n_q = len(self.priors.p.x), len(self.priors.q.x)
-        said = list(cautions(found, n_p, n_q, self.options.radius))
+        messages = list(score_warnings(scored, n_p, n_q, self.options.radius))
         if background is not None:
-            said += no_alarm(background, threshold, rate)
+            messages += threshold_warning(background, threshold, rate)
         if swap and self.method in ("pre", "plugin", "kde"):
             for side in ("q", "p"):
-                said += no_influence(influence(self._scorer, found, Y_p, Y_q, side), side)
-        if warn and said:
-            warnings.warn(".\n".join(said), DetectionWarning, stacklevel=4)
-        nothing = np.full(len(Y_p), np.nan)
+                messages += influence_warning(window_influence(self._scorer, scored, Y_p, Y_q, side), side)
+        if warn and messages:
+            warnings.warn(".\n".join(messages), DetectionWarning, stacklevel=4)
+        fields = vars(scored).items()
+        p_values = np.full(len(Y_p), np.nan) if background is None else background.p_values(scored.scores)
         return {
-            **{name: frozen(value) if isinstance(value, np.ndarray) else value for name, value in vars(found).items()},
-            "p_values": frozen(nothing if background is None else background.p_values(found.scores)),
+            **{name: read_only(value) if isinstance(value, np.ndarray) else value for name, value in fields},
+            "p_values": read_only(p_values),
             "threshold": threshold,
             "n_p": n_p,
             "n_q": n_q,
             "method": self.method,
-            "names": self.priors.names if found.delta.shape[1] else (),
-            "warnings": tuple(said),
+            "names": self.priors.names if scored.delta.shape[1] else (),
+            "warnings": tuple(messages),
         }
 
 
 def score(y_p: Any, y_q: Any, prior_p: Any, prior_q: Any, *, noise: Any, warn: bool = True, **options: Any) -> Score:
-    """How far y_q stands out from y_p: −ℓ(δ̂) of one pair of windows; options are those of :class:`Detector`."""
-    return Detector(prior_p, prior_q, noise=noise, **known(options)).score(y_p, y_q, warn=warn)
+    """Score one pair of windows: how far y_q stands out from y_p.
+
+    Parameters
+    ----------
+    y_p, y_q : array of shape (window,) or (window, channels)
+        The windows; y_p goes with prior_p, y_q with prior_q.
+    prior_p, prior_q : array of shape (n, window) or (n, window, channels)
+        Samples of latent sequences: background, and what a signal may look like.
+    noise : float, array of shape (channels,), or callable
+        Observation noise, as in :class:`Detector`.
+    warn : bool, default True
+        Whether to issue the score's warnings as a :class:`DetectionWarning`.
+    **options
+        Other arguments of :class:`Detector`: features, radius, norm, penalty, method, order, standardise, draw, tol.
+
+    Returns
+    -------
+    Score
+        −ℓ(δ̂) with its certificate.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> prior_p, prior_q = rng.normal(0.0, 1.0, (500, 4)), rng.normal(0.0, 2.0, (500, 4))
+    >>> far = score(np.zeros(4), np.full(4, 2.0), prior_p, prior_q, noise=1.0, features="linear")
+    >>> near = score(np.zeros(4), np.zeros(4), prior_p, prior_q, noise=1.0, features="linear")
+    >>> far.score > near.score
+    True
+    """
+    return Detector(prior_p, prior_q, noise=noise, **_check_options(options)).score(y_p, y_q, warn=warn)
 
 
 def scores(
@@ -306,11 +418,46 @@ def scores(
     swap: bool = True,
     **options: Any,
 ) -> Scores:
-    """Scores of many pairs, row by row; with ``replicates`` also p-values and a threshold at a false-alarm ``rate``.
+    """Score many pairs of windows, row by row.
 
-    Simulated pairs are windows far apart, see :meth:`Detector.background`. Options are those of :class:`Detector`.
+    Parameters
+    ----------
+    Y_p, Y_q : array of shape (W, window) or (W, window, channels)
+        The windows of each pair.
+    prior_p, prior_q : array of shape (n, window) or (n, window, channels)
+        Samples of latent sequences: background, and what a signal may look like.
+    noise : float, array of shape (channels,), or callable
+        Observation noise, as in :class:`Detector`.
+    replicates : int, default 0
+        Background pairs to simulate for p-values and a threshold; 0 for none. They are windows far apart, see
+        :meth:`Detector.background`.
+    rate : float, default 0.05
+        False-alarm rate of the threshold for each window, between 0 and 1.
+    rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0
+        Seed of the simulation. A generator is advanced; ``None`` gives different pairs every time.
+    verbose : bool, default False
+        Whether to show progress.
+    warn : bool, default True
+        Whether to issue the scores' warnings as a :class:`DetectionWarning`.
+    swap : bool, default True
+        Whether to score a few pairs again with swapped windows, to check that both windows have influence.
+    **options
+        Other arguments of :class:`Detector`: features, radius, norm, penalty, method, order, standardise, draw, tol.
+
+    Returns
+    -------
+    Scores
+        One score for each pair.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> prior_p, prior_q = rng.normal(0.0, 1.0, (500, 4)), rng.normal(0.0, 2.0, (500, 4))
+    >>> Y_p, Y_q = rng.normal(size=(10, 4)), rng.normal(size=(10, 4))
+    >>> scores(Y_p, Y_q, prior_p, prior_q, noise=1.0, features="linear", replicates=39)
+    Scores(10 pairs, method='pre': 10 OPTIMAL)
     """
-    detector = Detector(prior_p, prior_q, noise=noise, **known(options))
+    detector = Detector(prior_p, prior_q, noise=noise, **_check_options(options))
     background = None
     if as_count(replicates, "replicates", 0):
         background = detector.background(replicates, rng=rng, verbose=verbose)
@@ -335,16 +482,57 @@ def scan(
     swap: bool = True,
     **options: Any,
 ) -> Scan:
-    """Scores of two neighbouring windows slid along a series; see :meth:`Detector.scan`.
+    """Slide two neighbouring windows along a series and score them; see :meth:`Detector.scan`.
 
-    With ``replicates`` also p-values and a threshold at a false-alarm ``rate``, from simulated pairs whose y_p is the
-    reference if there is one, which come from the two halves of ``pairs`` if these are given, and are otherwise windows
-    far apart; see :meth:`Detector.background`. Options are those of :class:`Detector`.
+    Parameters
+    ----------
+    series : array of shape (T,) or (T, channels)
+        The series: evenly spaced, without missing values.
+    window : int
+        Length of a window in time points; must be that of the prior sequences.
+    prior_p, prior_q : array of shape (n, window) or (n, window, channels)
+        Samples of latent sequences: background, and what a signal may look like.
+    noise : float, array of shape (channels,), or callable
+        Observation noise, as in :class:`Detector`.
+    step : int, default 1
+        Time points between successive windows, at least 1.
+    reference : array of shape (window,) or (window, channels), optional
+        A window that takes the place of y_p at all times, also in the simulated background.
+    replicates : int, default 0
+        Background pairs to simulate for p-values and a threshold; 0 for none. See :meth:`Detector.background`.
+    pairs : array of shape (n, 2 × window) or (n, 2 × window, channels), optional
+        Latent background sequences two windows long, whose halves are the simulated pairs. By default these are
+        windows far apart.
+    rate : float, default 0.05
+        False-alarm rate of the threshold for each window, between 0 and 1.
+    rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0
+        Seed of the simulation. A generator is advanced; ``None`` gives different pairs every time.
+    verbose : bool, default False
+        Whether to show progress.
+    warn : bool, default True
+        Whether to issue the scores' warnings as a :class:`DetectionWarning`.
+    swap : bool, default True
+        Whether to score a few pairs again with swapped windows, to check that both windows have influence.
+    **options
+        Other arguments of :class:`Detector`: features, radius, norm, penalty, method, order, standardise, draw, tol.
+
+    Returns
+    -------
+    Scan
+        One score for each time.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> prior_p, prior_q = rng.normal(0.0, 1.0, (500, 4)), rng.normal(0.0, 2.0, (500, 4))
+    >>> series = np.r_[np.zeros(20), np.full(20, 2.0)]
+    >>> scan(series, 4, prior_p, prior_q, noise=1.0, features="linear", step=2, warn=False)
+    Scan(17 pairs, method='pre': 17 OPTIMAL)
     """
     check_window(window, prior_p)
     if not as_count(replicates, "replicates", 0) and pairs is not None:
-        raise DataError("pairs: are for simulated background; ask for replicates too")
-    detector = Detector(prior_p, prior_q, noise=noise, **known(options))
+        raise DataError("pairs", "is used only for simulated background", "pass replicates as well")
+    detector = Detector(prior_p, prior_q, noise=noise, **_check_options(options))
     background = None
     if replicates:
         background = detector.background(replicates, reference=reference, pairs=pairs, rng=rng, verbose=verbose)
@@ -360,10 +548,10 @@ def scan(
     )
 
 
-def known(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of a detector, if there are such."""
+def _check_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options that :class:`Detector` takes; raise on any other."""
     names = [name for name in signature(Detector).parameters if name not in ("prior_p", "prior_q", "noise")]
     for name in options:
         if name not in names:
-            raise DataError(f"{name}: is not an option; a Detector takes {', '.join(names)}")
+            raise DataError(name, "is not an option of Detector", f"use {', '.join(names)}")
     return options

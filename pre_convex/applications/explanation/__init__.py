@@ -2,14 +2,14 @@
 
     explain(model, x, Box(0.5)).summary()
 
-The black box is asked about random points around x, and PRE fits the log-odds it gives them by a linear function. The
-intervals cover the coefficients that infinitely many points of the same neighbourhood would give: they speak of the
-noise of drawing points, neither of how well the black box was trained nor of the choice of the neighbourhood.
+The black box predicts random points around x, and PRE fits its log-odds by a linear function. The intervals cover the
+coefficients that infinitely many points of the same neighbourhood would give. They quantify the noise of drawing
+points, not how well the black box was trained or how the neighbourhood was chosen.
 """
 
 from .explainer import explain, explain_all
-from .local_explanation import Explanation
 from .perturbations import Box, Gaussian, OnOff, Points
+from .results import Explanation
 from .superpixels import SuperPixels
 from .tabular import Tabular
 from .words import Words

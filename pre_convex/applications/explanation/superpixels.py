@@ -1,4 +1,4 @@
-"""Images: every super-pixel is a feature that is on or off."""
+"""Perturbation of images: each super-pixel is a feature that is on or off."""
 
 from __future__ import annotations
 
@@ -8,29 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import as_flag, frozen, shown
-from ...entropy import Array, Index
+from ..._internal.typing import Array, Index
+from ..._internal.validation import as_flag, as_fraction, preview, read_only
 from ...errors import DataError
-from .perturbations import Coins, chance, on_off_rows
+from .neighbourhood import CoinFlips, on_off_rows
 
 __all__ = ["ImageNeighbourhood", "SuperPixels", "grid_labels"]
 
-#: numbers in the images that are made at a time
-NUMBERS = 20_000_000
+#: maximum number of values in the images of one block
+MAX_NUMBERS = 20_000_000
 
 
-def array_of(x: Any, name: str) -> Any:
-    """An array of whatever type, without masked entries."""
+def _as_array(x: Any, name: str) -> Any:
+    """An array of any type, without masked entries."""
     if np.ma.is_masked(x):
-        raise DataError(f"{name}: has masked entries; fill them first")
+        raise DataError(name, "has masked entries", "fill them first")
     try:
         return np.asarray(x)
     except Exception as error:
-        raise DataError(f"{name}: cannot be read as an array ({error})") from error
+        raise DataError(name, f"cannot be read as an array ({error})", "pass an array") from error
 
 
 def grid_labels(height: int, width: int, rows: int, columns: int) -> Index:
-    """Number of the cell of a grid that every pixel lies in, shape (height, width).
+    """Grid cell of each pixel, numbered row by row, shape (height, width).
+
+    Parameters
+    ----------
+    height, width : int
+        Size of the image in pixels.
+    rows, columns : int
+        Size of the grid in cells.
 
     Examples
     --------
@@ -38,27 +45,31 @@ def grid_labels(height: int, width: int, rows: int, columns: int) -> Index:
     array([[0, 0, 0, 1, 1],
            [0, 0, 0, 1, 1]])
     """
-    down = np.repeat(np.arange(rows), [len(part) for part in np.array_split(np.arange(height), rows)])
-    across = np.repeat(np.arange(columns), [len(part) for part in np.array_split(np.arange(width), columns)])
+    down = np.repeat(np.arange(rows), [len(cell) for cell in np.array_split(np.arange(height), rows)])
+    across = np.repeat(np.arange(columns), [len(cell) for cell in np.array_split(np.arange(width), columns)])
     return np.asarray(down[:, None] * columns + across[None, :])
 
 
 @dataclass(frozen=True, eq=False)
 class ImageNeighbourhood:
-    """Images with some super-pixels filled.
+    """Copies of an image with some super-pixels filled.
 
     Attributes
     ----------
     names : tuple of str
+        Names of the features.
     origin, unit : ndarray of shape (k,)
         Ones: in x itself every super-pixel is on.
-    image, filling : ndarray of shape (height, width) or (height, width, channels)
-        The image, and the one that shows where a super-pixel is off.
-    labels : ndarray of shape (height, width)
-        Number of the super-pixel of every pixel, from 0.
+    image : ndarray of shape (height, width) or (height, width, channels)
+        The image to explain.
+    filling : ndarray of the same shape
+        The image that shows through where a super-pixel is off.
+    labels : ndarray of int of shape (height, width)
+        Super-pixel of each pixel, from 0.
     flat : bool
         Whether the black box reads rows of numbers instead of images.
     keep : float
+        Probability that a super-pixel is kept.
     """
 
     names: tuple[str, ...]
@@ -71,16 +82,16 @@ class ImageNeighbourhood:
     keep: float
 
     @property
-    def at_once(self) -> int:
-        """Images made at a time."""
-        return max(1, NUMBERS // int(self.image.size))
+    def block_size(self) -> int:
+        """Number of images to make and predict at a time."""
+        return max(1, MAX_NUMBERS // int(self.image.size))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        """Coins for n images."""
-        return Coins(len(self.names), self.keep)(n, rng)
+        """Random on/off features of n images."""
+        return CoinFlips(len(self.names), self.keep)(n, rng)
 
     def inputs(self, z: Array, rng: np.random.Generator) -> Any:
-        """The images, shape (n, height, width) or with channels; or their rows of numbers."""
+        """Images of shape (n, height, width[, channels]), or flat rows."""
         on = (z > 0.5)[:, self.labels]
         images = np.where(on if self.image.ndim == 2 else on[..., None], self.image, self.filling)
         return images.reshape(len(z), -1) if self.flat else images
@@ -92,20 +103,21 @@ class ImageNeighbourhood:
 
 @dataclass(frozen=True, eq=False)
 class SuperPixels:
-    """Every super-pixel is kept (feature 1) or filled (feature 0), by independent coins.
+    """Each super-pixel of an image is kept (feature 1) or filled (feature 0), independently.
 
     Parameters
     ----------
-    grid : (int, int)
-        Rows and columns of a grid of super-pixels; not used if labels are given.
+    grid : (int, int), default (7, 7)
+        Rows and columns of a grid of super-pixels, no more than pixels; ignored if ``labels`` are given.
     labels : array of shape (height, width), optional
-        A number for every pixel; pixels with the same number are one super-pixel.
-    fill : float, "mean" or array
-        What a super-pixel that is off shows: a value, its own mean colour, or another image.
-    flat : bool
+        A label for each pixel, such as a whole number; pixels with the same label are one super-pixel.
+    fill : float, "mean" or array, default 0.0
+        What a super-pixel shows when it is off: a value, its own mean colour, or another image of the same shape. Must
+        be representable in the type of the image.
+    flat : bool, default False
         Whether the black box reads rows of numbers, shape (n, height · width), instead of images.
-    keep : float
-        Probability that a super-pixel is kept.
+    keep : float, default 0.5
+        Probability that a super-pixel is kept, between 0 and 1.
 
     Examples
     --------
@@ -121,52 +133,87 @@ class SuperPixels:
     keep: float = 0.5
 
     def around(self, x: Any) -> ImageNeighbourhood:
-        """The neighbourhood of an image."""
-        image = array_of(x, "x")
+        """The neighbourhood of an image.
+
+        Parameters
+        ----------
+        x : array of shape (height, width) or (height, width, channels)
+            The image to explain; finite numbers.
+
+        Returns
+        -------
+        ImageNeighbourhood
+            Copies of the image with some super-pixels filled.
+        """
+        image = _as_array(x, "x")
         if image.ndim not in (2, 3) or image.size == 0 or image.dtype.kind not in "fiub":
-            raise DataError(f"x: shape {image.shape} of {image.dtype} is not an image (height, width[, channels])")
+            raise DataError(
+                "x",
+                f"has shape {image.shape} and type {image.dtype}, which is not an image",
+                "pass numbers of shape (height, width) or (height, width, channels)",
+            )
         if not np.isfinite(image).all():
-            raise DataError("x: has pixels that are not finite")
+            raise DataError("x", "has pixels that are not finite", "fill them first")
         as_flag(self.flat, "flat")
-        names, labels = self._labels(*image.shape[:2])
-        ones = frozen(np.ones(len(names)))
-        keep = chance(self.keep, "keep")
+        names, labels = self._segments(*image.shape[:2])
+        ones = read_only(np.ones(len(names)))
+        keep = as_fraction(self.keep, "keep")
         return ImageNeighbourhood(names, ones, ones, image, self._filling(image, labels), labels, self.flat, keep)
 
-    def _labels(self, height: int, width: int) -> tuple[tuple[str, ...], Index]:
+    def _segments(self, height: int, width: int) -> tuple[tuple[str, ...], Index]:
+        """Names of the super-pixels, and the super-pixel of each pixel."""
         if self.labels is not None:
-            given = array_of(self.labels, "labels")
+            given = _as_array(self.labels, "labels")
             if given.shape != (height, width):
-                raise DataError(f"labels: shape {given.shape} for an image of {height} × {width} pixels")
+                raise DataError(
+                    "labels",
+                    f"has shape {given.shape}, the image has {height} × {width} pixels",
+                    "pass one label for each pixel",
+                )
             if given.dtype.kind not in "iubU" and not (given.dtype.kind == "f" and np.isfinite(given).all()):
-                raise DataError(f"labels: {given.dtype} are no numbers of super-pixels; give whole numbers")
+                raise DataError("labels", f"of type {given.dtype} are not labels of super-pixels", "pass whole numbers")
             values, inverse = np.unique(given, return_inverse=True)
             return tuple(f"segment {value}" for value in values.tolist()), inverse.reshape(height, width)
         try:
-            rows, columns = (operator.index(part) for part in self.grid)
+            rows, columns = (operator.index(size) for size in self.grid)
         except (TypeError, ValueError):
-            raise DataError(f"grid: {shown(self.grid)} is not a pair of whole numbers") from None
+            raise DataError(
+                "grid", f"{preview(self.grid)} is not a pair of whole numbers", "pass (rows, columns)"
+            ) from None
         if not (1 <= rows <= height and 1 <= columns <= width):
-            raise DataError(f"grid: {rows} × {columns} super-pixels do not fit an image of {height} × {width} pixels")
+            raise DataError(
+                "grid",
+                f"{rows} × {columns} super-pixels do not fit an image of {height} × {width} pixels",
+                "pass a grid no finer than the pixels",
+            )
         names = tuple(f"row {i}, column {j}" for i in range(rows) for j in range(columns))
         return names, grid_labels(height, width, rows, columns)
 
     def _filling(self, image: Any, labels: Index) -> Any:
+        """The image that shows through, in the type of the image."""
         if isinstance(self.fill, str):
             if self.fill != "mean":
-                raise DataError(f"fill: {self.fill!r} is not known; use a number, 'mean' or an image")
+                raise DataError("fill", f"{self.fill!r} is not known", "use a number, 'mean' or an image")
             means = np.array([image[labels == i].mean(axis=0) for i in range(labels.max() + 1)])
             return (means if image.dtype.kind == "f" else np.rint(means))[labels].astype(image.dtype)
-        given = array_of(self.fill, "fill")
+        given = _as_array(self.fill, "fill")
         if given.dtype.kind not in "fiub":
-            raise DataError(f"fill: holds no numbers but {given.dtype}; use a number, 'mean' or an image")
+            raise DataError("fill", f"has type {given.dtype}", "use a number, 'mean' or an image")
         if not np.isfinite(given).all():
-            raise DataError("fill: has values that are not finite")
-        with np.errstate(all="ignore"):  # what does not fit is looked for next
+            raise DataError("fill", "has values that are not finite", "use finite values")
+        with np.errstate(all="ignore"):  # values that do not fit are found below
             filling = given.astype(image.dtype)
         if not (np.isfinite(filling).all() if image.dtype.kind == "f" else np.array_equal(filling, given)):
-            raise DataError(f"fill: has values that the image's type {image.dtype} cannot hold")
+            raise DataError(
+                "fill",
+                f"has values that the image's type {image.dtype} cannot hold",
+                f"use values of type {image.dtype}, or convert the image",
+            )
         try:
             return np.broadcast_to(filling, image.shape)
         except ValueError:
-            raise DataError(f"fill: shape {given.shape} does not fit an image of shape {image.shape}") from None
+            raise DataError(
+                "fill",
+                f"has shape {given.shape}, which does not fit an image of shape {image.shape}",
+                f"use shape {image.shape}, or one number",
+            ) from None

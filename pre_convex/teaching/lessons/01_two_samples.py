@@ -9,16 +9,16 @@ likelier is a point :math:`x` under :math:`p` than under :math:`q`?
 
    r(x) = \frac{p(x)}{q(x)}
 
-The ratio tells where two groups differ, corrects a sample that was drawn from the wrong population, and measures how
+The ratio shows where two groups differ, corrects a sample that was drawn from the wrong population, and measures how
 far apart two distributions are. KLIEP (Kullback–Leibler importance estimation procedure) estimates it by solving one
 convex problem.
 
-After this lesson you know
+After this lesson you will know
 
 * why one should not divide two density estimates,
 * why fitting :math:`r` means minimising a log-sum-exp function :math:`\ell(\delta)`,
-* that the optimum gives weights to the q sample that reproduce moments of the p sample exactly,
-* how to do it with ten lines of NumPy, and with ``pre.KLIEP``.
+* that the optimum gives the q sample weights that reproduce moments of the p sample exactly,
+* how to do it in ten lines of NumPy, and with ``pre.KLIEP``.
 
 Symbols: samples :math:`x_{p,1},\dots,x_{p,n_p}` and :math:`x_{q,1},\dots,x_{q,n_q}`; features :math:`f(x)`, a vector
 of :math:`k` numbers; :math:`b`, the mean of :math:`f` over the p sample; :math:`F`, the matrix with rows
@@ -29,15 +29,15 @@ of :math:`k` numbers; :math:`b`, the mean of :math:`f` over the p sample; :math:
 # Two samples whose ratio is known
 # --------------------------------
 #
-# To judge an estimate one needs an example with a known answer. Let :math:`p` be the normal density with mean 1 and
+# To judge an estimate we need an example with a known answer. Let :math:`p` be the normal density with mean 1 and
 # variance 1/2, and :math:`q` the standard normal density. Subtract the two log-densities:
 #
 # .. math::
 #
 #    \log r(x) = \tfrac12\log 2 - (x-1)^2 + \tfrac12 x^2 = 2x - \tfrac12 x^2 + \tfrac12\log 2 - 1 .
 #
-# So the logarithm of the ratio is a polynomial. We hide it from the estimators, who see only 1,000 numbers of each
-# kind.
+# So the logarithm of the ratio is a polynomial. We hide it from the estimators, which see only 1,000 numbers from each
+# density.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -96,13 +96,13 @@ assert worst_log_ratio > 5.0
 assert true_q.pdf(4.0) < worst_density
 
 # %%
-# Both densities look right: an error of a few hundredths is nothing to the eye. But the ratio divides by :math:`q(x)`,
-# and in the tails :math:`q(x)` is smaller than that error. A density estimate is asked to be right where there are many
-# points; a ratio needs it to be right where there are few. And it gets worse with the dimension, as the end of this
-# lesson shows.
+# Both densities look right: the eye does not notice an error of a few hundredths. But the ratio divides by
+# :math:`q(x)`, and in the tails :math:`q(x)` is smaller than that error. A density estimate is accurate where there are
+# many points; a ratio needs it to be accurate where there are few. And it gets worse in higher dimensions, as the end
+# of this lesson shows.
 #
-# Vapnik's advice fits: do not solve a harder problem on the way to an easier one. Two densities determine the ratio,
-# but the ratio does not determine the densities. So estimate the ratio itself.
+# Vapnik's advice applies: do not solve a harder problem as a step towards an easier one. Two densities determine the
+# ratio, but the ratio does not determine the densities. So estimate the ratio itself.
 
 # %%
 # A model of the ratio
@@ -116,7 +116,7 @@ assert true_q.pdf(4.0) < worst_density
 #
 # The exponential keeps :math:`r` positive, whatever :math:`\delta` is. The number :math:`Z` keeps it normalised:
 # :math:`r\,q` should be a density, :math:`\int r(x)\,q(x)\,dx = 1`. The integral is a mean under :math:`q`, and we have
-# a sample of :math:`q`:
+# a sample from :math:`q`:
 #
 # .. math::
 #
@@ -138,7 +138,7 @@ print("b =", b.round(4))
 # From a distance to an objective
 # -------------------------------
 #
-# The model says that :math:`p` equals :math:`r_\delta\,q`. Choose the :math:`\delta` for which that is least wrong,
+# The model says that :math:`p` equals :math:`r_\delta\,q`. Choose the :math:`\delta` for which this is least wrong,
 # measured by the Kullback–Leibler divergence:
 #
 # .. math::
@@ -146,16 +146,16 @@ print("b =", b.round(4))
 #    \mathrm{KL}(p\,\|\,r_\delta q) = \int p\log\frac{p}{r_\delta\,q}
 #    = \underbrace{\int p\log\frac pq}_{\text{no }\delta} - \int p(x)\log r(x;\delta)\,dx .
 #
-# The first part does not depend on :math:`\delta`. The second is a mean under :math:`p`, and we have a sample of
-# :math:`p`. So: **maximise the mean log-ratio over the p sample**. With the model put in, and the sign turned:
+# The first part does not depend on :math:`\delta`. The second is a mean under :math:`p`, and we have a sample from
+# :math:`p`. So: **maximise the mean log-ratio over the p sample**. Insert the model and change the sign:
 #
 # .. math::
 #
 #    \min_\delta\ \ell(\delta) = -\langle b,\delta\rangle + \log\sum_j e^{a_j+\langle\delta,F_j\rangle},
 #    \qquad a_j = -\log n_q .
 #
-# This is the primal program [P] of the package, without a radius. Without the normalisation one could make the mean
-# log-ratio as large as one likes by making :math:`r` large everywhere; :math:`\log Z` is the price of that.
+# This is the primal program [P] of the package, without a radius. Without the normalisation we could make the mean
+# log-ratio arbitrarily large by making :math:`r` large everywhere; :math:`\log Z` is the price of that.
 #
 # The function :math:`\log\sum_j e^{z_j}` is called log-sum-exp. It is convex, so every local minimum is global; lesson
 # :doc:`03_primal` shows why. Its derivative is a set of weights:
@@ -166,7 +166,7 @@ print("b =", b.round(4))
 #    \mu_j(\delta) = \frac{e^{a_j+\langle\delta,F_j\rangle}}{\sum_i e^{a_i+\langle\delta,F_i\rangle}} .
 #
 # The weights are positive and sum to one. The second derivative is the covariance of the rows :math:`F_j` under these
-# weights, and a covariance matrix is never negative, in any direction: here is the convexity again.
+# weights, and a covariance matrix is positive semidefinite: this is the convexity again.
 #
 # Ten lines of Newton's method
 # ----------------------------
@@ -190,21 +190,21 @@ assert step < 10
 assert np.abs(delta - [2.0, -0.5]).max() < 0.4  # about four standard errors
 
 # %%
-# Near the minimum Newton's method makes each error about the square of the one before: a handful of steps are enough.
-# The estimate is not the true :math:`\delta^*`, since 1,000 numbers are not a density; lesson :doc:`09_uncertainty`
-# says how far off it may be.
+# Near the minimum each error of Newton's method is about the square of the one before, so a handful of steps are
+# enough. The estimate is not the true :math:`\delta^*`, because a sample of 1,000 is not the density itself; lesson
+# :doc:`09_uncertainty` tells how far off it may be.
 #
 # What the optimum means: moments are matched
 # -------------------------------------------
 #
-# At the optimum the gradient is zero, and that reads
+# At the optimum the gradient is zero, which means
 #
 # .. math::
 #
 #    \sum_j \mu_j\,f(x_{q,j}) = \frac1{n_p}\sum_i f(x_{p,i}) .
 #
 # The q sample, weighted by :math:`\mu`, has the same mean of every feature as the p sample. Since the features are
-# :math:`x` and :math:`x^2`, mean and variance agree, to the last digits.
+# :math:`x` and :math:`x^2`, mean and variance agree, to the last digit.
 
 rows = [
     ("p sample", x_p.mean(), x_p.var()),
@@ -237,7 +237,7 @@ bottom.set(xlabel="x", ylabel="n μ", title="Weights of the q points, times n")
 plt.show()
 
 # %%
-# Why is :math:`n_q\mu_j` the ratio at :math:`x_{q,j}`? Compare the formula of the weights with that of the model:
+# Why is :math:`n_q\mu_j` the ratio at :math:`x_{q,j}`? Compare the formula for the weights with the model:
 # :math:`n_q\,\mu_j = e^{\langle\delta,F_j\rangle}/Z = r(x_{q,j};\delta)`.
 
 log_r = F @ delta - log_z
@@ -249,9 +249,9 @@ assert abs(np.exp(log_r).mean() - 1.0) < 1e-12
 # The same with the package
 # -------------------------
 #
-# ``pre.KLIEP`` takes the samples as matrices with one row for each point. ``"polynomial"`` is :math:`(x, x^2)`. The
-# package proves each answer: the *gap* bounds how far the loss is from its minimum. Lesson :doc:`04_dual` tells where
-# such a proof comes from.
+# ``pre.KLIEP`` takes the samples as matrices with one row per point. ``"polynomial"`` is :math:`(x, x^2)`. The package
+# proves each answer: the *gap* bounds how far the loss is from its minimum. Lesson :doc:`04_dual` shows where such a
+# proof comes from.
 
 fit = pre.KLIEP("polynomial").fit(x_p[:, None], x_q[:, None])
 print("delta =", fit.delta_.round(4))
@@ -278,7 +278,7 @@ plt.show()
 #
 # The mean log-ratio over the p sample is :math:`-\ell(\delta)`. At the optimum :math:`\hat\delta` it estimates, by the
 # formula above, :math:`\int p\log\frac pq = \mathrm{KL}(p\,\|\,q)`, the divergence of :math:`p` from :math:`q`,
-# provided that the model can be right. For our normals
+# provided that the model is correct. For our normals
 #
 # .. math::
 #
@@ -297,8 +297,8 @@ assert interval.lower[0] < 0.25 + 0.5 * np.log(2.0) < interval.upper[0]
 # More dimensions
 # ---------------
 #
-# Now :math:`d` independent coordinates of the same kind. Both methods get 1,000 points of each sample, and are judged
-# at 2,000 new points of :math:`p`: the root mean square error of the log-ratio.
+# Now take :math:`d` independent coordinates of the same kind. Both methods get 1,000 points from each density, and are
+# judged at 2,000 new points from :math:`p` by the root mean square error of the log-ratio.
 
 new = np.random.default_rng(8)
 print(" d   divided   KLIEP")
@@ -322,26 +322,26 @@ for d in (1, 2, 4, 8):
         assert d < 8
 
 # %%
-# KLIEP has the right model here, and the density estimates have none; the comparison is not fair to them. That is the
-# point: the features are where knowledge about the ratio enters. KLIEP suffers from the dimension too, since fewer and
-# fewer q points lie where :math:`p` is. With eight coordinates no weights on these q points have the moments of the p
-# sample. Then there is no minimum, and the package says so instead of returning something; lesson :doc:`05_hull` is
-# about that.
+# KLIEP has the right model here, and the density estimates have none, so the comparison is not fair to them. That is
+# the point: the features are where knowledge about the ratio enters. KLIEP suffers from the dimension too, because
+# fewer and fewer q points lie where :math:`p` has its mass. With eight coordinates no weights on these q points have
+# the moments of the p sample. Then there is no minimum, and the package raises an error instead of returning something
+# arbitrary; lesson :doc:`05_hull` is about that.
 
 # %%
 # Exercises
 # ---------
 #
 # **Exercise 1.** Let :math:`p` be normal with mean 1 and variance 1, let :math:`q` be standard normal, and let
-# :math:`f(x) = x`. Replace both sample means by their expectations: what is :math:`\ell(\delta)`? Find its minimum and
+# :math:`f(x) = x`. Replace both sample means by their expectations. What is :math:`\ell(\delta)`? Find its minimum and
 # the divergence by hand. (The mean of :math:`e^{\delta x}` under a standard normal is :math:`e^{\delta^2/2}`.)
 #
 # Solution 1
 # ^^^^^^^^^^
 #
 # :math:`b = 1` and :math:`\log Z = \delta^2/2`, so :math:`\ell(\delta) = -\delta + \delta^2/2`. The minimum is at
-# :math:`\delta = 1` with :math:`\ell = -\tfrac12`, so the divergence is 1/2, and :math:`\log r(x) = x - \tfrac12`, as
-# subtracting the two log-densities says too. A large sample agrees:
+# :math:`\delta = 1` with :math:`\ell = -\tfrac12`, so the divergence is 1/2, and :math:`\log r(x) = x - \tfrac12`, in
+# agreement with the difference of the two log-densities. A large sample agrees:
 
 many = np.random.default_rng(3)
 many_p = many.normal(1.0, 1.0, size=(100_000, 1))
@@ -359,9 +359,9 @@ assert abs(large.divergence_ - 0.5) < 0.02
 # ^^^^^^^^^^
 #
 # Only the mean is matched; the variance stays near that of :math:`q`. The divergence becomes smaller, and it must: a
-# linear model is a polynomial model with :math:`\delta_2 = 0`, and a minimum over fewer parameters is not lower. A
-# poorer model sees less of the distance. In the limit of large samples it is 1/2 instead of 0.5966: among
-# :math:`e^{\delta x}q(x)/Z`, which are normal densities of variance 1, the one with mean 1 is chosen.
+# linear model is a polynomial model with :math:`\delta_2 = 0`, and a minimum over fewer parameters cannot be lower. A
+# poorer model detects less of the difference. In the limit of large samples the divergence is 1/2 instead of 0.5966:
+# the densities :math:`e^{\delta x}q(x)/Z` are normal with variance 1, and the fit chooses the one with mean 1.
 
 linear = pre.KLIEP("linear").fit(x_p[:, None], x_q[:, None])
 w = linear.mu_
@@ -374,16 +374,16 @@ assert abs(variance - x_q.var()) < 0.5 * abs(variance - x_p.var())
 assert linear.divergence_ < fit.divergence_
 
 # %%
-# **Exercise 3.** Since :math:`q/p = 1/r`, one could fit :math:`q/p` by exchanging the two samples. Should the new
+# **Exercise 3.** Since :math:`q/p = 1/r`, we could fit :math:`q/p` by swapping the two samples. Should the new
 # :math:`\delta` be minus the old one? Try it, and look at the largest weight of both fits.
 #
 # Solution 3
 # ^^^^^^^^^^
 #
-# The truth is :math:`-\delta^*`, but the estimates are not each other's negatives: each direction matches other
-# moments, with other weights. And one direction is much harder. The new weights are large where q points are likely and
-# p points are rare: there, few p points stand for many q points. In truth :math:`q(x)/p(x)` grows without bound on both
-# sides, and :math:`\int (q/p)^2\,p\,dx` is infinite: the weights stay uneven however large the samples are.
+# The truth is :math:`-\delta^*`, but the estimates are not negatives of each other: each direction matches different
+# moments, with different weights. And one direction is much harder. The new weights are large where q points are likely
+# and p points are rare: there, a few p points stand for many q points. The true :math:`q(x)/p(x)` grows without bound
+# on both sides, and :math:`\int (q/p)^2\,p\,dx` is infinite: the weights stay uneven however large the samples are.
 
 swapped = pre.KLIEP("polynomial").fit(x_q[:, None], x_p[:, None])
 print("p/q:", fit.delta_.round(3), f" largest weight {fit.mu_.max():.1%}")

@@ -2,26 +2,25 @@ r"""
 02 Likelihoods: from KLIEP to posterior ratios
 ==============================================
 
-Often the quantity of interest is not observed. One observes :math:`y`, a noisy reading of a latent :math:`x`, and
-knows how likely a reading is: the likelihood :math:`l(x) = p(y\,|\,x)`. What is known about :math:`x` before the
-reading is a prior, and often there is no formula of it, only samples from a simulator. We want the ratio of two
-posteriors,
+Often the quantity of interest is not observed. One observes :math:`y`, a noisy reading of a latent :math:`x`, and knows
+how likely each reading is: the likelihood :math:`l(x) = p(y\,|\,x)`. What is known about :math:`x` before the reading
+is a prior, and often there is no formula for it, only samples from a simulator. We want the ratio of two posteriors,
 
 .. math::
 
    r(x) = \frac{p(x\,|\,y_p)}{q(x\,|\,y_q)} .
 
-We have no sample of either posterior. This lesson shows that weights are enough.
+We have no sample from either posterior. This lesson shows that weights are enough.
 
-After this lesson you know
+After this lesson you will know
 
-* how samples of priors and values of likelihoods replace samples of posteriors,
-* why the package carries logarithms and not weights,
-* what the effective sample size says, and what logarithms cannot cure,
-* how fitting jointly differs from plugging a prior ratio into Bayes' rule.
+* how samples from priors and values of likelihoods replace samples from posteriors,
+* why the package works with logarithms of weights,
+* what the effective sample size tells you, and what logarithms cannot cure,
+* how a joint fit differs from plugging a prior ratio into Bayes' rule.
 
-Symbols, beside those of lesson :doc:`01_two_samples`: likelihoods :math:`l_p` and :math:`l_q`; weights :math:`w_i` on
-the p sample; base weights :math:`e^{a_j}` on the q sample, where
+Symbols, in addition to those of lesson :doc:`01_two_samples`: likelihoods :math:`l_p` and :math:`l_q`; weights
+:math:`w_i` on the p sample; base weights :math:`e^{a_j}` on the q sample, where
 :math:`a_j = \log l_q(x_{q,j}) - \log\sum_i l_q(x_{q,i})`.
 """
 
@@ -40,14 +39,14 @@ the p sample; base weights :math:`e^{a_j}` on the q sample, where
 #    \qquad w_i = \frac{l_p(x_{p,i})}{\sum_m l_p(x_{p,m})} .
 #
 # The weights sum to one because both means are taken over the same sample; such weights are called self-normalised. The
-# q side is the same, with base weights :math:`e^{a_j}`. Put both into the loss of lesson 01:
+# q side works the same way, with base weights :math:`e^{a_j}`. Insert both into the loss of lesson 01:
 #
 # .. math::
 #
 #    b = \sum_i w_i f(x_{p,i}), \qquad
 #    \ell(\delta) = -\langle b,\delta\rangle + \log\sum_j e^{a_j + \langle\delta,F_j\rangle} .
 #
-# This is all. The likelihood of p sits in the target :math:`b`, that of q in the base weights :math:`a`. If both
+# That is all. The likelihood of p enters the target :math:`b`, that of q the base weights :math:`a`. If both
 # likelihoods are constant, then :math:`w_i = 1/n_p` and :math:`a_j = -\log n_q`, and the loss is that of KLIEP.
 
 # %%
@@ -55,8 +54,8 @@ the p sample; base weights :math:`e^{a_j}` on the q sample, where
 # ------------------------------------
 #
 # Priors: :math:`p` is normal with mean 1 and variance 1, :math:`q` is standard normal. Readings: :math:`y_p = 2` with
-# precision (inverse variance) 3, and :math:`y_q = 1` with precision 1. For normals, precisions add, and means are
-# averaged by precision:
+# precision (inverse variance) 3, and :math:`y_q = 1` with precision 1. For normal distributions precisions add, and
+# means are averaged with the precisions as weights:
 #
 # * posterior of p: precision :math:`1+3 = 4`, mean :math:`(1\cdot1 + 3\cdot2)/4 = \tfrac74`;
 # * posterior of q: precision :math:`1+1 = 2`, mean :math:`(1\cdot0 + 1\cdot1)/2 = \tfrac12`.
@@ -96,7 +95,7 @@ def log_l_q(x):
     return -0.5 * 1.0 * (1.0 - x) ** 2
 
 
-# paper against SciPy: a parabola through three points, and the divergence as an integral
+# check by SciPy: a parabola through three points, and the divergence as an integral
 post_p, post_q = norm(7 / 4, np.sqrt(1 / 4)), norm(1 / 2, np.sqrt(1 / 2))
 
 
@@ -149,8 +148,8 @@ assert fit.in_region([6.0, -1.0])  # the joint 95 % region around the estimate
 assert low < exact_divergence < high
 
 # %%
-# The figure shows what the weights do. On the left, prior samples become posteriors. On the right, the fitted log-ratio
-# against :math:`6x - x^2 + \text{const}`.
+# The figure shows what the weights do. Left: prior samples become posterior samples. Right: the fitted log-ratio and
+# :math:`6x - x^2 + \text{const}`.
 
 grid = np.linspace(-3.0, 4.5, 300)
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained")
@@ -180,7 +179,8 @@ plt.show()
 # Constants do not matter
 # -----------------------
 #
-# A likelihood is often known up to a factor only. The factor cancels in :math:`w` and in :math:`a`: the same fit.
+# A likelihood is often known only up to a factor. The factor cancels in :math:`w` and in :math:`a`, so the fit is the
+# same.
 
 shifted = pre.PosteriorRatio("polynomial").fit(
     rows_p,
@@ -192,8 +192,8 @@ print("difference below 1e-6:", np.abs(shifted.delta_ - fit.delta_).max() < 1e-6
 assert np.abs(shifted.delta_ - fit.delta_).max() < 1e-6
 
 # and constant likelihoods give KLIEP
-nothing = np.zeros(4000)
-flat = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, nothing, nothing)
+constant = np.zeros(4000)
+flat = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, constant, constant)
 kliep = pre.KLIEP("polynomial").fit(rows_p, rows_q)
 assert np.abs(flat.delta_ - kliep.delta_).max() < 1e-6
 
@@ -203,8 +203,9 @@ assert np.abs(flat.delta_ - kliep.delta_).max() < 1e-6
 # What breaks in plain arithmetic
 # -------------------------------
 #
-# Now 3,000 readings of the same :math:`x`, each with precision 1. Log-likelihoods add up. The smallest positive number
-# in double precision is about :math:`e^{-744}`, and already the best point of the sample has a logarithm below that.
+# Now take 3,000 readings of the same :math:`x`, each with precision 1. Log-likelihoods add up. The smallest positive
+# number in double precision is about :math:`e^{-744}`, and even the best point of the sample has a log-likelihood below
+# that.
 
 readings = np.random.default_rng(5).normal(1.8, 1.0, size=3000)
 log_l = -0.5 * np.sum((readings[None, :] - x_p[:, None]) ** 2, axis=1)
@@ -216,8 +217,8 @@ print("plain arithmetic:", broken[:3])
 assert np.isnan(broken).all()
 
 # %%
-# The cure is one subtraction. Since constants do not matter, take away the largest logarithm first. The largest term
-# becomes :math:`e^0 = 1`, and what still underflows is less than :math:`e^{-744}` times it. The same trick makes
+# The cure is one subtraction. Since constants do not matter, subtract the largest logarithm first. The largest term
+# becomes :math:`e^0 = 1`, and terms that still underflow are less than :math:`e^{-744}` times it. The same trick makes
 # log-sum-exp safe:
 #
 # .. math::
@@ -241,15 +242,15 @@ assert abs(np.exp(log_w) @ x_p - exact_mean) < 0.01
 # How many samples are left?
 # --------------------------
 #
-# Logarithms cure the arithmetic. They do not make more samples. If one weight is near 1, the weighted sample is worth
+# Logarithms cure the arithmetic, but they do not create samples. If one weight is near 1, the weighted sample is worth
 # one point. The usual measure is the effective sample size
 #
 # .. math::
 #
 #    \mathrm{ESS} = \frac{1}{\sum_i w_i^2},
 #
-# which is :math:`n` for equal weights and 1 for a single weight. For a normal prior with mean 1 and variance 1, a
-# reading at :math:`y` with precision :math:`\tau`, and many samples, two Gaussian integrals give
+# which is :math:`n` for equal weights and 1 if one point has all the weight. For a normal prior with mean 1 and
+# variance 1, a reading at :math:`y` with precision :math:`\tau`, and many samples, two Gaussian integrals give
 #
 # .. math::
 #
@@ -293,10 +294,10 @@ ax.legend()
 plt.show()
 
 # %%
-# The points follow the formula, which is one for many samples, until only a few are left. Then they part, since an
-# effective size is never below 1. The reading at 4, three standard deviations from the prior's mean, is worse: few
-# prior samples lie there at all. ``fit.diagnostics()`` and ``fit.summary()`` report effective sizes of both sides and
-# of the fitted weights, with a warning when they are small.
+# The points follow the formula, which holds for many samples, until only a few are left. Then they depart from it,
+# because an effective sample size is never below 1. The reading at 4, three standard deviations from the prior mean, is
+# worse: few prior samples lie there at all. ``fit.diagnostics()`` and ``fit.summary()`` report the effective sample
+# sizes of both sides and of the fitted weights, with a warning when they are small.
 
 # %%
 # Plug in, or fit jointly?
@@ -310,12 +311,12 @@ plt.show()
 #    \log r(x) = \log\frac{p(x)}{q(x)} + \log l_p(x) - \log l_q(x) + \text{const} .
 #
 # So estimate the prior ratio by KLIEP and plug it in; ``pre.PluginRatio`` does that. If the model of the prior ratio is
-# right, both ways lead to the truth. If it is not, they differ: KLIEP fits the model where the *priors* have their
-# mass, the joint fit where the *posteriors* have theirs.
+# right, both approaches converge to the truth. If it is not, they differ: KLIEP fits the model where the *priors* have
+# their mass, the joint fit where the *posteriors* have theirs.
 #
 # Let the prior of p have two humps, at -2 and at 2, and let the prior of q be normal with standard deviation 2. The log
-# prior ratio is then no polynomial. Both sides get a reading at 2 with precision 2, so that only the hump at 2 matters,
-# and the true log posterior ratio is the log prior ratio, up to a constant.
+# prior ratio is then not a polynomial. Both sides get a reading at 2 with precision 2, so only the hump at 2 matters,
+# and the true log posterior ratio equals the log prior ratio, up to a constant.
 
 sides = rng.choice([-2.0, 2.0], size=4000)
 two_p = (sides + rng.normal(0.0, 0.7, size=4000))[:, None]
@@ -349,8 +350,8 @@ plt.show()
 
 # %%
 # The two priors have the same mean, 0, and nearly the same variance, :math:`2^2 + 0.7^2` against :math:`2^2`. So KLIEP,
-# which looks at :math:`x` and :math:`x^2` under the priors, sees hardly a difference. The joint fit looks under the
-# posteriors, and sees the hump.
+# which compares :math:`x` and :math:`x^2` under the priors, sees hardly any difference. The joint fit compares them
+# under the posteriors, and sees the hump.
 
 # %%
 # Exercises
@@ -365,9 +366,10 @@ plt.show()
 #
 # Both posteriors have precision 2. Their means are :math:`(1+y_p)/2` and :math:`(0+1)/2`, equal for :math:`y_p = 0`.
 # Then :math:`r = 1` everywhere: :math:`\delta^* = 0`, divergence 0. Two different priors and two different readings
-# tell the same. The fit agrees up to noise: the hypothesis :math:`\delta = 0` is not rejected at the 5 % level.
+# lead to the same posterior. The fit agrees up to noise: the hypothesis :math:`\delta = 0` is not rejected at the 5 %
+# level.
 
-at_0, at_1 = pre.Gaussian([0.0]), pre.Gaussian([1.0])  # of precision 1
+at_0, at_1 = pre.Gaussian([0.0]), pre.Gaussian([1.0])  # with precision 1
 same = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, at_0, at_1)
 print("delta", same.delta_.round(3), f" divergence {same.divergence_:.5f}")
 print(f"p-value of delta = 0: {same.wald_test().p_value:.2f}")
@@ -375,7 +377,7 @@ assert same.wald_test().p_value > 0.05
 assert same.divergence_ < 0.005
 
 # %%
-# **Exercise 2.** The instrument of p reads the value 2 a second time, with the same precision 3. Compute the new
+# **Exercise 2.** The instrument on the p side reads 2 a second time, with the same precision 3. Compute the new
 # :math:`\delta^*` by hand, change the fit, and compare effective sample sizes. (``pre.Gaussian`` takes several readings
 # as several rows.)
 #
@@ -397,14 +399,14 @@ assert twice_ess < once_ess
 # %%
 # **Exercise 3.** Let both samples come from the *same* standard normal prior. The reading of p is 1 with Laplace noise,
 # :math:`\log l_p(x) = -4|x-1|`, and q has no reading at all. Fit jointly and by plugin, with ``"linear"`` features.
-# Which one is nearer to the exact log-ratio now?
+# Which one is closer to the exact log-ratio now?
 #
 # Solution 3
 # ^^^^^^^^^^
 #
-# The plugin wins. The prior ratio is 1, which any features model exactly, and the likelihood ratio, with its kink, is
-# known and used as it is. The joint fit must model the kink with :math:`\delta x`, and cannot: it only gets the
-# posterior mean right. So there is no rule that one way is always better. A joint fit needs features that can express
+# The plugin wins. The prior ratio is 1, which any features can represent exactly, and the likelihood ratio, with its
+# kink, is known and used as it is. The joint fit has to model the kink with :math:`\delta x`, which is impossible: it
+# only gets the posterior mean right. So neither approach is always better. A joint fit needs features that can express
 # the log posterior ratio; a plugin needs features that can express the log prior ratio.
 
 
@@ -421,7 +423,7 @@ posterior /= posterior.sum()
 exact_3 = laplace(x[:, None])
 for name, other in (("joint", joint_3), ("plugin", plugin_3)):
     difference = other.log_ratio(x[:, None]) - exact_3
-    difference = difference - posterior @ difference  # the constant is left out
+    difference = difference - posterior @ difference  # ignore the constant
     spread = np.sqrt(posterior @ difference**2)
     print(f"{name:7s} error of log r, up to a constant: {spread:.3f}")
     errors[name] = spread

@@ -11,14 +11,14 @@ primal program [P]:
    + R\,\|\delta\|_2
 
 The last term keeps :math:`\delta` small; lesson :doc:`06_radius` is about it, and about other norms. Here we write the
-program in cvxpy, a language for convex programs. cvxpy accepts a program only if it can *see* that it is convex, by
-rules called DCP, disciplined convex programming. We build the program one atom at a time and look at it with cvxpy's
+program in cvxpy, a language for convex programs. cvxpy accepts a program only if it can *see* that it is convex, by the
+rules of disciplined convex programming (DCP). We build the program one atom at a time and look at it through cvxpy's
 eyes.
 
-After this lesson you know
+After this lesson you will know
 
-* what curvature and sign cvxpy gives to each part, and the one rule that combines them,
-* why ``log(sum(exp(z)))`` is refused although it is the same function,
+* what curvature and sign cvxpy assigns to each part, and the one rule that combines them,
+* why ``log(sum(exp(z)))`` is rejected although it is the same function,
 * which cones a solver gets to see, and how many,
 * how to add your own penalty or constraint, and how parameters make a second solve cheap.
 
@@ -30,7 +30,7 @@ weights; parameter :math:`\delta` with :math:`k` entries; radius :math:`R`.
 # The data
 # --------
 #
-# Eighty points in the plane and a target, made as in lesson :doc:`02_likelihoods`. From here on only :math:`b`,
+# Eighty points in the plane and a target, generated as in lesson :doc:`02_likelihoods`. From here on only :math:`b`,
 # :math:`F`, :math:`a` and :math:`R` matter.
 
 import warnings
@@ -54,8 +54,8 @@ print(problem)
 # Atom by atom
 # ------------
 #
-# Named constants make cvxpy print formulas and not numbers. Every expression knows its *curvature* (constant, affine,
-# convex, concave, or unknown) and its *sign*.
+# With named constants cvxpy prints formulas instead of numbers. Every expression knows its *curvature* (constant,
+# affine, convex, concave, or unknown) and its *sign*.
 
 b = cp.Constant(problem.target, name="b")
 F = cp.Constant(problem.features_q, name="F")
@@ -90,14 +90,14 @@ assert objective.is_convex()
 # The rule
 # --------
 #
-# cvxpy does not test numbers. It knows a few facts about each atom and one rule about compositions. The expression
+# cvxpy does not test numbers. It knows a few facts about each atom and one rule for compositions. The expression
 # :math:`h(g_1, \dots, g_m)` is convex if :math:`h` is convex and each argument :math:`g_i` is
 #
 # * affine, or
 # * convex, where :math:`h` is non-decreasing in it, or
 # * concave, where :math:`h` is non-increasing in it.
 #
-# For one smooth argument it is a line of calculus,
+# For one smooth argument this is a line of calculus:
 #
 # .. math::
 #
@@ -106,8 +106,8 @@ assert objective.is_convex()
 # The first term is not negative, since :math:`h` is convex. The second vanishes for affine :math:`g`, and in the other
 # two cases :math:`h'` and :math:`g''` have the same sign.
 #
-# For concave, exchange the words convex and concave. A sum of convex expressions is convex, and so is a non-negative
-# multiple. Now go through the program.
+# For concave :math:`h`, swap the words convex and concave. A sum of convex expressions is convex, and so is a
+# non-negative multiple. Now go through the program.
 #
 # * ``-b @ delta`` and ``a + F @ delta`` are affine: sums of constants times variables.
 # * ``log_sum_exp`` is a convex atom, non-decreasing in every argument. Its arguments are affine, so :math:`\log Z` is
@@ -115,8 +115,8 @@ assert objective.is_convex()
 # * ``norm`` is convex and non-negative; :math:`R \ge 0`, so the penalty is convex.
 # * A sum of affine and convex parts is convex.
 #
-# That ``log_sum_exp`` is convex had to be proven once, by people. One proof was in lesson 01: its second derivative is
-# a covariance matrix. The figure shows the tree that cvxpy holds in memory; labels and colours are read from it.
+# That ``log_sum_exp`` is convex had to be proved once, by hand. One proof was in lesson 01: its second derivative is a
+# covariance matrix. The figure shows the tree that cvxpy holds in memory; labels and colours are read from it.
 
 SIGNS = {
     "AddExpression": "+",
@@ -161,10 +161,10 @@ plt.show()
 # The same function, refused
 # --------------------------
 #
-# Why an atom of its own? Write the logarithm of the sum of exponentials with three atoms. The values agree, but cvxpy
-# does not find it convex: ``exp`` is convex, a sum of convex parts is convex, and ``log`` is *concave* and increasing.
-# No line of the rule covers an increasing concave function of a convex one. The rule is sufficient, not necessary: it
-# never accepts a function that is not convex, and it refuses some that are.
+# Why does log-sum-exp have its own atom? Write the logarithm of the sum of exponentials with three atoms. The values
+# agree, but cvxpy does not find it convex: ``exp`` is convex, a sum of convex parts is convex, and ``log`` is *concave*
+# and increasing. The rule does not cover an increasing concave function of a convex one. It is sufficient, not
+# necessary: it never accepts a function that is not convex, and it rejects some that are.
 
 spelled = cp.log(cp.sum(cp.exp(logits)))
 delta.value = np.array([0.7, -0.4])
@@ -180,7 +180,7 @@ else:
     raise AssertionError("cvxpy accepted log(sum(exp))")
 
 # %%
-# The atom is also the safer one in arithmetic: it takes the largest argument out first, as in lesson 02.
+# The atom is also numerically safer: it subtracts the largest argument first, as in lesson 02.
 
 large = np.array([1000.0, 1000.0])
 with np.errstate(over="ignore"):
@@ -192,8 +192,8 @@ assert np.isclose(cp.log_sum_exp(large).value, 1000.0 + np.log(2.0))
 # The cone program behind it
 # --------------------------
 #
-# Solvers know no atoms. They minimise a linear function under linear constraints and cones. cvxpy gets there by new
-# variables. For the log-sum-exp, a bound :math:`t`:
+# Solvers do not know atoms. They minimise a linear function subject to linear and conic constraints. cvxpy gets there
+# by introducing variables. For the log-sum-exp, a bound :math:`t`:
 #
 # .. math::
 #
@@ -202,7 +202,7 @@ assert np.isclose(cp.log_sum_exp(large).value, 1000.0 + np.log(2.0))
 #    &\iff e^{z_j-t} \le u_j \text{ for all } j,\quad \sum_j u_j \le 1 .
 #
 # Each :math:`e^{z_j-t}\le u_j` says that :math:`(z_j-t,\,1,\,u_j)` lies in the exponential cone, the set of
-# :math:`(x,y,z)` with :math:`y>0` and :math:`y\,e^{x/y}\le z` (and their limits). For the norm, a bound :math:`s`:
+# :math:`(x,y,z)` with :math:`y>0` and :math:`y\,e^{x/y}\le z` (and its limit points). For the norm, a bound :math:`s`:
 # :math:`\|\delta\|_2\le s` says that :math:`(s,\delta)` lies in a second-order cone. Count: :math:`n` exponential
 # cones, one second-order cone of size :math:`k+1`, one inequality; variables :math:`\delta`, :math:`u`, :math:`t`,
 # :math:`s`. cvxpy does the same:
@@ -218,8 +218,8 @@ assert (dims.exp, list(dims.soc), dims.nonneg, dims.zero) == (n, [k + 1], 1, 0)
 assert matrix.shape == (3 * n + (k + 1) + 1, k + n + 2)
 
 # %%
-# Writing the cones by hand gives the same value. (CLARABEL is asked for a tolerance of :math:`10^{-6}`. Its default,
-# :math:`10^{-8}`, is now and then just out of its reach on exponential cones, and then it says so.)
+# Writing the cones by hand gives the same value. (We set CLARABEL's tolerance to :math:`10^{-6}`. On exponential cones
+# it sometimes just fails to reach its default of :math:`10^{-8}`, and then it warns.)
 
 clarabel = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-6}
 t, s, u = cp.Variable(name="t"), cp.Variable(name="s"), cp.Variable(n, name="u")
@@ -234,8 +234,8 @@ assert abs(by_hand.value - program.value) < 1e-5
 
 # %%
 # At the solution the bounds are tight, and the variables have a meaning: :math:`t = \log Z`, and
-# :math:`u_j = e^{z_j - \log Z}` are the weights :math:`\mu_j` of lesson 01. A cone for each row is the price of a
-# general solver: with a million rows, there are a million cones. Lesson :doc:`08_solvers` shows another way.
+# :math:`u_j = e^{z_j - \log Z}` are the weights :math:`\mu_j` of lesson 01. One cone per row is the price of a general
+# solver: a million rows mean a million cones. Lesson :doc:`08_solvers` shows another way.
 
 mu = np.exp(problem.log_mu(delta.value))
 assert abs(t.value - log_z.value) < 1e-3
@@ -245,9 +245,9 @@ assert np.abs(u.value - mu).max() < 1e-3
 # The package's program, and several solvers
 # ------------------------------------------
 #
-# ``pre.primal_program`` builds what we built. Its ``.cvxpy`` is a ``cvxpy.Problem`` to look at and to change, and
-# ``recover()`` reads :math:`\delta` and the weights off after a solve. Several solvers, written by different people
-# with different methods, and the package's own Newton engine:
+# ``pre.primal_program`` builds what we built. Its ``.cvxpy`` is a ``cvxpy.Problem`` that you can inspect and change,
+# and ``recover()`` returns :math:`\delta` and the weights after a solve. Compare several solvers, written by different
+# people with different methods, and the package's own Newton engine:
 
 built = pre.primal_program(problem)
 print(built)
@@ -261,21 +261,21 @@ assert pre.certify(problem, found, weights).gap < 1e-5
 
 print(f"\n{'solver':10s} {'delta':20s} {'value':>10s}  gap below 1e-6")
 for solver in pre.installed_solvers():
-    own = pre.solve(problem, solver=solver, polish=False)
-    print(f"{solver:10s} {own.delta.round(4)!s:20s} {own.primal_value:10.6f}  {own.gap < 1e-6}")
-    assert np.abs(own.delta - newton.delta).max() < 1e-3
-    assert own.gap < 1e-6
+    solution = pre.solve(problem, solver=solver, polish=False)
+    print(f"{solver:10s} {solution.delta.round(4)!s:20s} {solution.primal_value:10.6f}  {solution.gap < 1e-6}")
+    assert np.abs(solution.delta - newton.delta).max() < 1e-3
+    assert solution.gap < 1e-6
 
 # %%
-# They agree. ``polish=False`` keeps the solver's own numbers. The gap is not what a solver says of itself: the package
-# computes it from :math:`\delta` and :math:`\mu` alone, as ``pre.certify`` does for anybody's numbers (lesson
+# They agree. ``polish=False`` keeps the solver's own numbers. The gap is not the one that a solver reports: the package
+# computes it from :math:`\delta` and :math:`\mu` alone, as ``pre.certify`` does for numbers from any source (lesson
 # :doc:`07_certificates`).
 #
 # Your own terms
 # --------------
 #
 # Anything convex in :math:`\delta` may be added, as a function of a cvxpy expression. First a constraint: no
-# coefficient may be negative. Then a penalty: half the sum of squares. A term that is not convex is refused before a
+# coefficient may be negative. Then a penalty: half the sum of squares. A term that is not convex is rejected before a
 # solver is called.
 
 signed = pre.solve(problem, constraints=lambda d: [d >= 0])
@@ -306,8 +306,8 @@ assert np.abs(variable.value - signed.delta).max() < 1e-3
 # To follow the solution along many radii, let :math:`R` be a ``cp.Parameter``. If the program is affine in its
 # parameters in the right way (DPP, disciplined parametrised programming), cvxpy translates it to cones once, and a new
 # value only fills in numbers. A parameter may multiply an expression; it may not divide one. ``norm(delta) / S`` is the
-# same program with :math:`S = 1/R`, and still convex, but :math:`1/S` is not affine in :math:`S`: cvxpy translates it
-# anew for each value, and warns.
+# same program with :math:`S = 1/R`, and still convex, but :math:`1/S` is not affine in :math:`S`: cvxpy retranslates it
+# for each value, and warns.
 
 radius = cp.Parameter(nonneg=True, name="R")
 inverse = cp.Parameter(pos=True, name="S")
@@ -327,18 +327,19 @@ for value in radii:
     path.append(delta.value.copy())
 path = np.array(path)
 
-with warnings.catch_warnings(record=True) as heard:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     inverse.value = 1.0 / radii[4]
     divided.solve(**clarabel)
-print("warned:", any("not DPP" in str(w.message) for w in heard))
-assert any("not DPP" in str(w.message) for w in heard)
+print("warned:", any("not DPP" in str(w.message) for w in caught))
+assert any("not DPP" in str(w.message) for w in caught)
 assert np.abs(delta.value - path[4]).max() < 1e-3
 
 # %%
-# Left: the objective along one coordinate, the other kept at its optimum, with two tangents. A convex function lies
-# above each of its tangents, so where a tangent is level there is the minimum. Right: the solutions along :math:`R`.
-# They move to zero, and from :math:`R = \|b - \sum_j e^{a_j}F_j\|_2` on both are zero; lesson 06 explains that number.
+# Left: the objective along one coordinate, with the other at its optimum, and two tangents. A convex function lies
+# above each of its tangents, so a horizontal tangent touches it at the minimum. Right: the solution as a function of
+# :math:`R`. Both coefficients shrink, and from :math:`R = \|b - \sum_j e^{a_j}F_j\|_2` on they are zero; lesson 06
+# explains that number.
 
 end = np.linalg.norm(problem.target - np.exp(problem.log_base) @ problem.features_q)
 first = np.linspace(-1.0, 3.0, 120)
@@ -350,7 +351,7 @@ for at, colour in ((-0.5, GREY), (newton.delta[0], BLUE)):
     slope = problem.gradient(point)[0] + problem.radius * point[0] / np.linalg.norm(point)
     tangent = problem.value(point) + slope * (first - at)
     assert np.all(tangent <= loss + 1e-12)
-    assert at != newton.delta[0] or abs(slope) < 1e-6  # level
+    assert at != newton.delta[0] or abs(slope) < 1e-6  # horizontal
     left.plot(first, tangent, color=colour, linewidth=1, label="tangent")
     left.plot(at, problem.value(point), "o", color=colour, markersize=5)
 left.set(xlabel="δ₁", ylabel="loss", ylim=(loss.min() - 0.35, loss.max()))
@@ -379,11 +380,11 @@ assert np.linalg.norm(path[radii < end - 0.01], axis=1).min() > 1e-3
 #
 # * ``exp(L)``: convex and increasing of convex, so convex.
 # * ``-L``: concave.
-# * ``square(L)``: the square is convex but not monotone, unless the sign of its argument is known. Not accepted, and
+# * ``square(L)``: the square is convex but not monotone, unless the sign of its argument is known. Rejected, and
 #   rightly so: where :math:`L<0` the square need not be convex.
 # * ``square(pos(L))``: ``pos`` is convex and increasing, so ``pos(L)`` is convex and non-negative, and on non-negative
 #   arguments the square is increasing. Convex.
-# * ``L - L``: convex plus concave. Not accepted, although it is zero: the rule looks at one node at a time.
+# * ``L - L``: convex plus concave. Rejected, although it is zero: the rule looks at one node at a time.
 
 L = log_z
 for name, expression, convex, concave in (
@@ -406,7 +407,7 @@ for name, expression, convex, concave in (
 # ^^^^^^^^^^
 #
 # Absolute values need no curved cone: :math:`|\delta_i|\le s_i` is two inequalities. The second-order cone is gone, and
-# :math:`2k` inequalities join the one of the log-sum-exp.
+# there are :math:`2k` inequalities in addition to the one of the log-sum-exp.
 
 sparse = cp.Problem(cp.Minimize(linear + log_z + R * cp.norm1(delta)))
 dims = sparse.get_problem_data(cp.CLARABEL)[0]["dims"]
@@ -419,18 +420,18 @@ package = pre.solve(problem.with_radius(0.1, norm=np.inf))
 assert abs(sparse.value - package.primal_value) < 1e-5
 
 # %%
-# **Exercise 3.** KLIEP was first written with a constraint instead of :math:`\log Z`, for a ratio that is linear in its
-# parameters. Do the same for ours: let the log-ratio be :math:`\langle\delta,f(x)\rangle + c` with a free constant
-# :math:`c`, maximise its mean over the p sample, and demand that the ratio have mean one over the q sample,
-# :math:`\sum_j e^{a_j+\langle\delta,F_j\rangle+c} = 1`. Write it in cvxpy. Does it follow the rules? Replace ``==`` by
-# ``<=`` and solve (without penalty). What is :math:`c`?
+# **Exercise 3.** KLIEP was originally formulated with a constraint instead of :math:`\log Z`, for a ratio that is
+# linear in its parameters. Do the same for ours: let the log-ratio be :math:`\langle\delta,f(x)\rangle + c` with a free
+# constant :math:`c`, maximise its mean over the p sample, and require the ratio to have mean one over the q sample,
+# :math:`\sum_j e^{a_j+\langle\delta,F_j\rangle+c} = 1`. Write it in cvxpy. Does it follow the DCP rules? Replace ``==``
+# by ``<=`` and solve (without penalty). What is :math:`c`?
 #
 # Solution 3
 # ^^^^^^^^^^
 #
-# The equation is refused: the points where a convex function *equals* one are in general not a convex set. Those where
-# it is *at most* one are, and nothing is lost. If the sum were below one, a larger :math:`c` would be allowed and would
-# raise the objective. So the inequality is tight at the optimum, and the optimum is the one we had:
+# The equation is rejected: the points where a convex function *equals* one do not form a convex set in general. Those
+# where it is *at most* one do, and nothing is lost. If the sum were below one, a larger :math:`c` would be allowed and
+# would raise the objective. So the inequality is tight at the optimum, and the optimum is the same as before:
 # :math:`c = -\log Z(\delta)`.
 
 c = cp.Variable(name="c")

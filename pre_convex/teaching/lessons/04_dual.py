@@ -3,14 +3,14 @@ r"""
 ====================================
 
 The primal program [P] chooses a parameter :math:`\delta`. The dual program [D] chooses weights :math:`\mu` on the q
-points. They look nothing alike, and they have the same value. This lesson derives one from the other on an example of
-five points whose every number can be checked by hand.
+points. They look nothing alike, yet they have the same value. This lesson derives one from the other on an example of
+five points in which every number can be checked by hand.
 
-After this lesson you know
+After this lesson you will know
 
-* how to write the Lagrangian and do its inner minimisations, and where the entropy comes from,
-* that :math:`\delta` is the multiplier of the dual's moment equation, with which sign, and what it means,
-* that any :math:`\delta` gives an upper bound and any feasible :math:`\mu` a lower bound, and when both meet
+* how to write down the Lagrangian and minimise it, and where the entropy comes from,
+* that :math:`\delta` is the multiplier of the dual's moment equation, its sign, and what it means,
+* that any :math:`\delta` gives an upper bound and any feasible :math:`\mu` a lower bound, and when the two meet
   (Slater),
 * what a radius :math:`R` becomes in the dual, and what the KKT conditions say.
 
@@ -70,8 +70,8 @@ assert all(loss(delta_star) < loss(delta_star + h) for h in (-0.01, 0.01))
 # Step 1: a constraint to relax
 # -----------------------------
 #
-# A dual needs constraints, and the primal has none. So make some: give the arguments of the log-sum-exp names of their
-# own, :math:`t_j`, and demand that they be what they are.
+# A dual needs constraints, and the primal has none. So introduce some: give the arguments of the log-sum-exp their own
+# names, :math:`t_j`, and require that they are what they are.
 #
 # .. math::
 #
@@ -81,8 +81,8 @@ assert all(loss(delta_star) < loss(delta_star + h) for h in (-0.01, 0.01))
 # Step 2: the Lagrangian
 # ----------------------
 #
-# Give each equation a price :math:`\mu_j` and move it into the objective. To break the equation costs
-# :math:`\mu_j(F_j\delta-t_j)`, positive or negative:
+# Give each equation a price :math:`\mu_j` and move it into the objective. Violating the equation costs
+# :math:`\mu_j(F_j\delta-t_j)`, which may be positive or negative:
 #
 # .. math::
 #
@@ -100,7 +100,7 @@ assert all(loss(delta_star) < loss(delta_star + h) for h in (-0.01, 0.01))
 # -----------------------
 #
 # The first part is a straight line through zero. It falls to :math:`-\infty` on one side, unless its slope is zero. So
-# prices are of use only if
+# prices are useful only if
 #
 # .. math::
 #
@@ -116,7 +116,7 @@ assert all(loss(delta_star) < loss(delta_star + h) for h in (-0.01, 0.01))
 # * Some :math:`\mu_j < 0`: send :math:`t_j\to-\infty`. The log-sum-exp stays bounded above, and
 #   :math:`-\mu_jt_j\to-\infty`.
 # * :math:`\sum_j\mu_j\ne1`: take all :math:`t_j = c`. The bracket is :math:`c\,(1-\sum_j\mu_j)`, since the base weights
-#   sum to one, and :math:`c\to\pm\infty` makes it as low as one likes.
+#   sum to one, and :math:`c\to\pm\infty` makes it arbitrarily low.
 # * :math:`\mu` on the simplex, that is :math:`\mu\ge0` and :math:`\sum_j\mu_j = 1`: there is a minimum.
 #
 # To find it, set the derivative to zero:
@@ -126,8 +126,8 @@ assert all(loss(delta_star) < loss(delta_star + h) for h in (-0.01, 0.01))
 #    \frac{e^{a_j+t_j}}{\sum_ie^{a_i+t_i}} = \mu_j ,
 #    \qquad\text{so}\qquad t_j = \log\mu_j - a_j + \text{const}.
 #
-# (Where :math:`\mu_j=0`, :math:`t_j\to-\infty` approaches the minimum, and :math:`0\log0` means 0.) Put it in; the
-# constant drops out, and what is left is
+# (Where :math:`\mu_j=0`, :math:`t_j\to-\infty` approaches the minimum, and :math:`0\log0` means 0.) Insert it; the
+# constant drops out, and what remains is
 #
 # .. math::
 #
@@ -162,10 +162,10 @@ for e in h * np.eye(5):  # finite differences
     assert abs(bracket(t_best + e, mu_try) - bracket(t_best - e, mu_try)) / (2 * h) < 1e-8
 
 # %%
-# In words: :math:`-D`, an entropy with its sign turned, is the *conjugate* of the log-sum-exp. A conjugate asks, for a
-# slope :math:`\mu`, how far down the line of that slope through the origin has to be moved until it only touches the
-# function. Two points with base weight 1/2 are enough for a picture: :math:`\varphi(t)=\log(\tfrac12+\tfrac12e^t)`, the
-# log-sum-exp with :math:`t_1=0` and :math:`t_2=t`.
+# In words: :math:`-D`, a negative entropy, is the *conjugate* of the log-sum-exp. For a slope :math:`\mu`, the
+# conjugate tells how far down the line with that slope through the origin must be moved until it just touches the
+# function. Two points with base weights 1/2 are enough for a picture: :math:`\varphi(t)=\log(\tfrac12+\tfrac12e^t)`,
+# the log-sum-exp with :math:`t_1=0` and :math:`t_2=t`.
 
 line, slope = np.linspace(-4.0, 5.0, 200), np.linspace(0.0, 1.0, 201)
 phi = np.log(0.5 + 0.5 * np.exp(line))
@@ -192,8 +192,8 @@ plt.show()
 # Step 5: the dual program
 # ------------------------
 #
-# Prices outside the simplex or without the moment equation give the useless bound :math:`-\infty`. The others give
-# :math:`D(\mu)`. The best bound is the dual program:
+# Prices outside the simplex, or that violate the moment equation, give the useless bound :math:`-\infty`. The others
+# give :math:`D(\mu)`. The best bound is the dual program:
 #
 # .. math::
 #
@@ -215,7 +215,7 @@ plt.show()
 #    D(\mu^*) &= -\sum_j\mu^*_j\,[(F_j+2)\log3-\log16] \\
 #    &= -(1+2)\log3+\log16 = 4\log2-3\log3 .
 #
-# It is the value of the primal: no gap.
+# This is the value of the primal: there is no gap.
 
 mu_star = np.array([1, 12, 54, 108, 81]) / 256
 print(f"sum {mu_star.sum()}, mean {mu_star @ F}")
@@ -229,21 +229,22 @@ assert np.allclose(softmax(a + delta_star * F), mu_star)
 # The multiplier is δ
 # -------------------
 #
-# We began with :math:`\delta` and found prices :math:`\mu`. Begin with the dual, and the roles are exchanged: the price
-# of its moment equation is :math:`\delta`. A cone solver returns prices with its answer; cvxpy calls them
+# We began with :math:`\delta` and found prices :math:`\mu`. Begin with the dual, and the roles are swapped: the price
+# of its moment equation is :math:`\delta`. A cone solver returns prices with its solution; cvxpy calls them
 # ``dual_value``. For :math:`\max D(\mu)` cvxpy minimises :math:`-D(\mu)` and *adds* the price, call it :math:`\nu`,
-# times the left side minus the right side. With the equation written as :math:`b-F^\top\mu=0`, zero derivative reads
+# times the left side minus the right side. With the equation written as :math:`b-F^\top\mu=0`, setting the derivative
+# to zero gives
 #
 # .. math::
 #
 #    \log\mu_j + 1 - a_j - \nu F_j + \text{const} = 0,
 #    \qquad\text{so}\qquad \mu_j\propto e^{a_j+\nu F_j} ,
 #
-# which is [LINK] with :math:`\nu=\delta`. Written the other way round, :math:`F^\top\mu = b`, the price has the other
-# sign. Signs of multipliers are conventions; check them on an example like this one before relying on them. Solvers
-# stop at a tolerance: here the value is right to better than :math:`10^{-7}`. The price is less sure, since the value
-# is flat near the optimum: an error :math:`\varepsilon` in the value allows one of about :math:`\sqrt\varepsilon` in
-# :math:`\delta`.
+# which is [LINK] with :math:`\nu=\delta`. Written the other way round, :math:`F^\top\mu = b`, the price has the
+# opposite sign. Signs of multipliers are conventions; check them on an example like this one before relying on them.
+# Solvers stop at a tolerance: here the value is right to better than :math:`10^{-7}`. The price is less accurate, since
+# the value is flat near the optimum: an error :math:`\varepsilon` in the value allows an error of about
+# :math:`\sqrt\varepsilon` in :math:`\delta`.
 
 mu = cp.Variable(5, name="mu")
 simplex = [mu >= 0, cp.sum(mu) == 1]
@@ -258,7 +259,7 @@ for text, moment in (("b - F'mu == 0", b - F @ mu == 0), ("F'mu == b", F @ mu ==
 print("256 mu =", (256 * mu.value).round(1))
 assert np.abs(mu.value - mu_star).max() < 1e-4
 
-# the primal with its equations gives the weights as prices
+# the primal with its equations has the weights as prices
 t, delta = cp.Variable(5, name="t"), cp.Variable(name="delta")
 link = F * delta == t
 primal = cp.Problem(cp.Minimize(-b * delta + cp.log_sum_exp(a + t)), [link])
@@ -282,9 +283,9 @@ assert abs(solution.delta[0] - np.log(3.0)) < 1e-7
 assert np.abs(solution.mu - mu_star).max() < 1e-7
 
 # %%
-# A price has a meaning: it says how much the value changes when the constraint is moved. Let :math:`V(b)` be the common
-# value as a function of the target. For our five points :math:`\delta(b) = \log\frac{2+b}{2-b}` (Exercise 1), and
-# :math:`V'(b) = -\delta(b)`: moving the target by a small :math:`h` changes the value by :math:`-h\,\delta`.
+# A price has a meaning: it is the rate at which the value changes when the constraint is moved. Let :math:`V(b)` be the
+# common value as a function of the target. For our five points :math:`\delta(b) = \log\frac{2+b}{2-b}` (Exercise 1),
+# and :math:`V'(b) = -\delta(b)`: moving the target by a small :math:`h` changes the value by :math:`-h\,\delta`.
 
 
 def value(target):
@@ -320,8 +321,9 @@ plt.show()
 # ---------------------------------
 #
 # By steps 2 to 4, *every* :math:`\delta` and *every* feasible :math:`\mu` satisfy :math:`D(\mu)\le\ell(\delta)`. No
-# optimality is needed. One can even say what the difference is. Let :math:`\mu(\delta)` be the weights that [LINK]
-# makes of :math:`\delta`. Then :math:`\log\mu_j(\delta) = a_j+\delta F_j-\log Z(\delta)`, and with the moment equation
+# optimality is needed. We can even say what the difference is. Let :math:`\mu(\delta)` be the weights that [LINK]
+# assigns to :math:`\delta`. Then :math:`\log\mu_j(\delta) = a_j+\delta F_j-\log Z(\delta)`, and with the moment
+# equation
 #
 # .. math::
 #
@@ -335,7 +337,7 @@ deltas = rng.normal(1.0, 1.5, size=300)
 
 
 def repaired(weights):
-    """Mix in an outermost point, on the side that lacks weight: then the mean is b."""
+    """Mix in an extreme point, on the side that lacks weight, to make the mean b."""
     mean, end = weights @ F, 4 if weights @ F < b else 0
     share = (b - mean) / (F[end] - mean)
     return (1.0 - share) * weights + share * np.eye(5)[end]
@@ -353,8 +355,8 @@ for d, m in zip(deltas, feasible, strict=True):
     assert np.isclose(loss(d) - dual(m), np.sum(xlogy(m, m / softmax(a + d * F))))
 
 # %%
-# This makes a proof. Whoever claims that :math:`\delta=0.9` is nearly optimal can show feasible weights beside it, and
-# the difference of the two values bounds the error. In the figure each :math:`\delta` gives an upper bound
+# This makes proofs possible. To show that :math:`\delta=0.9` is nearly optimal, present feasible weights with it: the
+# difference of the two values bounds the error. In the figure each :math:`\delta` gives an upper bound
 # :math:`\ell(\delta)`, and its weights, repaired to be feasible, give a lower bound. The curves touch at :math:`\log3`.
 
 axis = np.linspace(-0.6, 2.8, 180)
@@ -383,13 +385,14 @@ plt.show()
 #
 # That both values are *equal* is strong duality. For convex programs it follows from Slater's condition: there is a
 # point inside the domain of the objective that satisfies all constraints, and strictly those that are neither equations
-# nor linear. Then the best multipliers exist too, unless the value is infinite. Use it twice.
+# nor linear. Then optimal multipliers exist too, unless the value is infinite. We use it twice.
 #
-# * From the primal: its only constraints are the equations :math:`t=F\delta`, and its domain is everything. Slater
-#   holds always. So the values are equal, and if they are finite, the best prices :math:`\mu` exist.
-# * From the dual: the domain of the entropy is :math:`\mu\ge0`, and its inside :math:`\mu>0`. Slater asks for weights
-#   that are *all positive* and reach :math:`b`: the target lies in the relative interior of the hull of the points,
-#   here :math:`-2<b<2`. Then the dual's multiplier exists, and that is a finite :math:`\delta`.
+# * From the primal: its only constraints are the equations :math:`t=F\delta`, and its domain is the whole space, so
+#   Slater's condition always holds. Hence the values are equal, and if they are finite, optimal prices :math:`\mu`
+#   exist.
+# * From the dual: the domain of the entropy is :math:`\mu\ge0`, and its interior is :math:`\mu>0`. Slater's condition
+#   requires weights that are *all positive* and reach :math:`b`: the target must lie in the relative interior of the
+#   hull of the points, here :math:`-2<b<2`. Then the dual's multiplier exists, and that is a finite :math:`\delta`.
 #
 # At :math:`b=2` the second condition fails. Only :math:`\mu=(0,0,0,0,1)` reaches the target: the dual has a solution,
 # with value :math:`a_5=-\log16`. The primal is
@@ -399,9 +402,10 @@ plt.show()
 #    \ell(\delta) &= -2\delta+4\log\cosh(\delta/2) \\
 #    &= -\log16 + 4\log(1+e^{-\delta}) .
 #
-# It falls forever towards :math:`-\log16` and never gets there. The values are equal; the primal's is not attained. At
-# :math:`b=2.5` no weights reach the target, and the primal falls without bound. ``pre.solve`` raises an error in both
-# cases (lesson :doc:`05_hull` reads them), or says so in the status with ``check=False``.
+# It decreases towards :math:`-\log16` forever and never gets there. The values are equal, but the primal does not
+# attain its value. At :math:`b=2.5` no weights reach the target, and the primal falls without bound. ``pre.solve``
+# raises an error in both cases (lesson :doc:`05_hull` explains them), or reports them in the status with
+# ``check=False``.
 
 for d in (2.0, 10.0, 20.0):
     above = loss(d, 2.0) + np.log(16.0)
@@ -443,7 +447,7 @@ plt.show()
 #    -\langle b,\delta\rangle + \max_{\mu}\Big[D(\mu)+\sum_j\mu_j\langle\delta,F_j\rangle\Big]
 #    + \max_{\|r\|\le R}\langle r,\delta\rangle .
 #
-# The first maximum, over the simplex, is :math:`\log\sum_je^{a_j+\langle\delta,F_j\rangle}`: conjugate of the
+# The first maximum, over the simplex, is :math:`\log\sum_je^{a_j+\langle\delta,F_j\rangle}`: the conjugate of the
 # conjugate. The second is :math:`R` times the largest value of :math:`\langle r,\delta\rangle` on the unit ball. That
 # largest value is called the dual norm :math:`\|\delta\|_*`. So the relaxed dual belongs to the primal with the penalty
 # :math:`R\,\|\delta\|_*`. For :math:`\delta=(3,-4)` walk around each unit ball:
@@ -462,15 +466,15 @@ for order, dual_order, by_hand in ((2, 2, 5.0), (np.inf, 1, 7.0), (1, np.inf, 4.
 
 # %%
 # On a line all norms are absolute values. With :math:`R=\tfrac12` our target may be missed by 1/2, and the entropy is
-# largest if it is missed by all of it: the mean becomes 1/2. From :math:`2\tanh(\delta/2)=\tfrac12` we get
-# :math:`\delta=\log\tfrac53`. With :math:`R=\tfrac32` the base weights themselves, of mean 0, are allowed, and
+# largest if it is missed by all of that: the mean becomes 1/2. From :math:`2\tanh(\delta/2)=\tfrac12` we get
+# :math:`\delta=\log\tfrac53`. With :math:`R=\tfrac32` the base weights themselves, with mean 0, are feasible, and
 # :math:`\delta=0`.
 #
-# The optimality conditions of Karush, Kuhn and Tucker (KKT) collect everything: :math:`(\delta,\mu)` are optimal
-# exactly when
+# The optimality conditions of Karush, Kuhn and Tucker (KKT) collect everything: :math:`\delta` and :math:`\mu` are
+# optimal if and only if
 #
 # * :math:`\mu_j = e^{a_j+\langle\delta,F_j\rangle}/Z(\delta)` (zero derivative),
-# * :math:`\|r\|\le R` with :math:`r=b-F^\top\mu` (feasible),
+# * :math:`\|r\|\le R` with :math:`r=b-F^\top\mu` (feasibility),
 # * :math:`\langle r,\delta\rangle=R\,\|\delta\|_*` (complementary slackness: either the price is zero, or the residual
 #   uses the whole radius and reaches as far along :math:`\delta` as the ball allows).
 
@@ -485,10 +489,10 @@ for radius, on_paper in ((0.5, np.log(5 / 3)), (1.5, 0.0)):
     assert abs(r * d - radius * abs(d)) < 1e-8
 
 # %%
-# A radius also helps Slater. With :math:`R>0` the dual asks for positive weights with a residual *strictly* below
-# :math:`R`, and they exist as soon as :math:`R` is larger than the distance from :math:`b` to the hull. At :math:`b=2`
-# any positive radius will do: with :math:`R=0.1` the mean becomes 1.9, and :math:`\delta=\log\frac{3.9}{0.1}=\log39`.
-# For :math:`b=2.5` and :math:`R=0.6` it is the same.
+# A radius also helps with Slater's condition. With :math:`R>0` it requires positive weights with a residual *strictly*
+# below :math:`R`, and these exist as soon as :math:`R` is larger than the distance from :math:`b` to the hull. At
+# :math:`b=2` any positive radius will do: with :math:`R=0.1` the mean becomes 1.9, and
+# :math:`\delta=\log\frac{3.9}{0.1}=\log39`. For :math:`b=2.5` and :math:`R=0.6` the result is the same.
 
 for target, radius in ((2.0, 0.1), (2.5, 0.6)):
     rescued = pre.solve(five_points(target, radius))
@@ -546,9 +550,9 @@ assert abs(np.log(positive) - flat.delta[0]) < 1e-7
 # ^^^^^^^^^^
 #
 # Weight on a point with base weight zero costs an infinite divergence: :math:`\mu_5=0`. The hull that counts is that of
-# the points with positive base weight, from -2 to 1, and the target is now on its boundary. All weight goes to the
-# point 1, and :math:`\delta` runs to infinity. A likelihood does not move any point, and yet it can take the answer
-# away.
+# the points with positive base weight, from -2 to 1, and the target is now on its boundary. All the weight goes to the
+# point 1, and :math:`\delta` tends to infinity. A likelihood does not move any point, and yet it can make the solution
+# disappear.
 
 without = np.array([1.0, 4.0, 6.0, 4.0, 0.0])
 with np.errstate(divide="ignore"):

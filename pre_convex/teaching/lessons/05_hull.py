@@ -2,13 +2,14 @@ r"""
 05 The hull: when there is no answer
 ====================================
 
-Not every posterior ratio problem has a solution. This lesson shows exactly when it has one, and what to do when it has
-none. Afterwards you know
+Not every posterior ratio problem has a solution. This lesson shows exactly when one exists, and what to do when it does
+not. Afterwards you will know
 
 * why the moment :math:`F^\top\mu` of any weights lies in the convex hull of the rows of :math:`F`;
-* why exactly one of two things is true: weights reach the target :math:`b`, or a direction :math:`v` separates it;
-* how the primal runs away along :math:`v` while the dual has no feasible point, and what happens on the edge;
-* how the minimal radius is proven from both sides, and how to read the error that the package raises.
+* why exactly one of two things is true: weights reach the target :math:`b`, or a direction :math:`v` separates it from
+  the rows;
+* how the primal diverges along :math:`v` while the dual has no feasible point, and what happens on the edge;
+* how the minimal radius is certified from both sides, and how to read the error that the package raises.
 
 Symbols: :math:`b` is the target, :math:`F_j` the feature rows of the q sample, :math:`a_j` the logarithms of their base
 weights, :math:`\mu` weights on the simplex, :math:`\delta` the ratio parameter, :math:`R` the radius, and :math:`v` a
@@ -20,18 +21,18 @@ is [P] and the dual [D] of :doc:`/equations`; :doc:`lesson 04 <04_dual>` derives
 # Weights make averages
 # ---------------------
 #
-# With radius 0 the dual asks for weights with
+# With radius 0 the dual requires weights with
 #
 # .. math::
 #
 #    \mu_j \ge 0, \qquad \sum_j \mu_j = 1, \qquad \sum_j \mu_j F_j = b .
 #
-# The sum is a weighted average of the rows. All weighted averages of some points together are their *convex hull*: in
-# the plane, what a rubber band around the points encloses. So :math:`b` can be reached if and only if it lies in the
-# hull. Nothing else matters: not the base weights (as long as none is zero), not how many rows there are.
+# The sum is a weighted average of the rows. The set of all weighted averages of some points is their *convex hull*: in
+# the plane, the region that a rubber band around the points encloses. So :math:`b` can be reached if and only if it
+# lies in the hull. Nothing else matters: not the base weights (as long as none is zero), not how many rows there are.
 #
-# Six rows with two features and equal base weights are enough to see everything. Three targets: one inside the hull,
-# one on its edge, one outside.
+# Six rows with two features and equal base weights are enough to see everything. We take three targets: one inside the
+# hull, one on its edge, one outside.
 
 import textwrap
 
@@ -61,7 +62,7 @@ corners = F[ConvexHull(F).vertices]
 
 
 def draw_hull(ax):
-    """The six rows, their hull, and the three targets."""
+    """Draw the six rows, their hull, and the three targets."""
     ax.fill(*corners.T, facecolor=SKY, alpha=0.25, edgecolor=GREY)
     ax.plot(*F.T, "o", color="black", markersize=5, label="rows of F")
     for name, b in targets.items():
@@ -89,16 +90,16 @@ plt.show()
 # 1. there are weights on the simplex with :math:`F^\top\mu = b`;
 # 2. there is a direction :math:`v` with :math:`\langle v, b\rangle > \max_j \langle v, F_j\rangle`.
 #
-# *Never both*: an average is no larger than the largest of what it averages, so the first gives
+# *Never both*: an average is no larger than the largest of its terms, so the first gives
 # :math:`\langle v, b\rangle = \sum_j \mu_j \langle v, F_j\rangle \le \max_j \langle v, F_j\rangle` for every :math:`v`.
 #
 # *At least one*: if the first fails, take the point of the hull that is nearest to :math:`b` and let :math:`v` point
-# from it to :math:`b`. If some row were beyond the plane through that point, a small move towards this row would come
-# nearer to :math:`b`. So no row is, which is the second.
+# from it to :math:`b`. If some row lay beyond the plane through that point orthogonal to :math:`v`, a small step
+# towards this row would come closer to :math:`b`. So none does, which is the second.
 #
 # Each side is a linear program. The first looks for weights. The second looks for the direction and the level
-# :math:`h = \max_j\langle v, F_j\rangle` with the largest separation; without the bounds
-# :math:`-1 \le v_i \le 1` it could be made as large as we like by scaling :math:`v`.
+# :math:`h = \max_j\langle v, F_j\rangle` with the largest separation; without the bounds :math:`-1 \le v_i \le 1` it
+# could be made arbitrarily large by scaling :math:`v`.
 #
 # .. math::
 #
@@ -116,7 +117,7 @@ def find_weights(b):
 
 
 def find_direction(b):
-    """The direction of largest separation in the box, and the separation."""
+    """Direction in the box with the largest separation, and the separation."""
     found = linprog(
         np.append(-b, 1.0),
         A_ub=np.column_stack([F, -np.ones(6)]),
@@ -137,34 +138,34 @@ assert np.allclose([*v, separation], [1.0, 1.0, 3.0])
 
 # %%
 # For the target outside, the program finds the line :math:`x_0 + x_1 = 6` that we saw: :math:`v = (1, 1)` and a
-# separation of :math:`9 - 6 = 3`. On the edge the separation is zero, and weights exist. But see which: half on the row
-# :math:`(4, 2)`, half on :math:`(2, 4)`, and nothing on the other four. Weights that reach an edge are zero on all rows
-# off it.
+# separation of :math:`9 - 6 = 3`. On the edge the separation is zero, and weights exist. But note which: half on the
+# row :math:`(4, 2)`, half on :math:`(2, 4)`, and zero on the other four. Weights that reach an edge are zero on all
+# rows off it.
 
 assert np.allclose(find_weights(targets["edge"]), [0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
 
 # %%
-# The primal runs away
-# --------------------
+# The primal is unbounded
+# -----------------------
 #
-# What does this mean for :math:`\delta`? Pull :math:`b` into the sum of the primal:
+# What does this mean for :math:`\delta`? Move :math:`b` into the sum of the primal:
 #
 # .. math::
 #
 #    \ell(\delta) = \log\sum_j \exp\bigl(a_j + \langle\delta, F_j - b\rangle\bigr).
 #
-# Go along :math:`\delta = t v` with :math:`t \ge 0` and :math:`v` of unit length. If :math:`v` separates with margin
+# Move along :math:`\delta = t v` with :math:`t \ge 0` and :math:`v` of unit length. If :math:`v` separates with margin
 # :math:`m > 0`, then :math:`\langle v, F_j - b\rangle \le -m` for every row, every exponent falls at least at this
-# speed, and, since the base weights sum to one,
+# rate, and, since the base weights sum to one,
 #
 # .. math::
 #
 #    \ell(t v) \le -m\,t \;\longrightarrow\; -\infty .
 #
-# The primal is *unbounded*. If :math:`b` is on the edge, the rows of the edge keep their exponent and all others lose
-# theirs: :math:`\ell(tv)` falls forever, but only to the logarithm of the base weight of the edge. Here two of six
-# equal rows are on it, so the limit is :math:`\log(2/6) = -1.0986`. It is never reached: the infimum is finite and no
-# :math:`\delta` attains it.
+# The primal is *unbounded*. If :math:`b` is on the edge, the terms of rows on the edge stay constant and all others
+# vanish: :math:`\ell(tv)` decreases forever, but only to the logarithm of the total base weight on the edge. Here two
+# of six equally weighted rows are on it, so the limit is :math:`\log(2/6) = -1.0986`. It is never reached: the infimum
+# is finite and no :math:`\delta` attains it.
 
 v = np.array([1.0, 1.0]) / np.sqrt(2.0)
 t = np.linspace(0.0, 6.0, 200)
@@ -181,7 +182,7 @@ for name, b in targets.items():
 ax.plot(t, -margin * t, ":", color=ORANGE, label="slope: minus the margin")
 ax.axhline(np.log(2 / 6), linestyle="--", color=BLUE, linewidth=1, label="log(2/6)")
 ax.set(xlabel="t, distance along v", ylabel=r"primal value $\ell(tv)$", ylim=(-8, 3))
-ax.set_title("Along the separating direction: up again, level, or away")
+ax.set_title("Along the separating direction: up again, level, or unbounded")
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 plt.show()
 
@@ -192,8 +193,8 @@ assert along["edge"][-1] > np.log(2 / 6)
 assert along["inside"][-1] > along["inside"].min() + 1.0
 
 # %%
-# The dual has nothing to choose from. A cone solver recognises both: it calls the primal unbounded and the dual
-# infeasible. These are two names for the same fact.
+# The dual has no feasible point. A cone solver recognises both: it calls the primal unbounded and the dual infeasible.
+# These are two names for the same fact.
 
 names = ("x0", "x1")
 outside = pre.RatioProblem(target=targets["outside"], features_q=F, feature_names=names)
@@ -226,9 +227,9 @@ assert claims == {"primal": "unbounded", "dual": "infeasible"}
 #    \;\le\; \|b - F^\top\mu\| .
 #
 # Weights prove that the distance is not larger; a direction proves that it is not smaller. When the two meet, both are
-# optimal, and nobody has to be trusted. In the plane all directions can be tried. In the figure on the right a line
-# shows what each direction proves from below; each grey dot is what some weights prove from above (weights have no
-# angle, so the dots are spread out).
+# optimal, and no solver has to be trusted. In the plane we can try all directions. In the right figure the line shows
+# the lower bound from each direction; each grey dot is an upper bound from some weights (weights have no angle, so the
+# dots are spread out evenly).
 
 angle = np.linspace(0.0, 2.0 * np.pi, 721)
 directions = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -264,9 +265,9 @@ assert np.allclose(nearest, [3.0, 3.0])
 
 # %%
 # Everything can be checked by hand: the nearest point is :math:`(3, 3)`, the direction :math:`(1,1)/\sqrt 2`, the
-# distance :math:`3/\sqrt 2 = 2.1213`. Length depends on the norm, and so does the direction's unit:
+# distance :math:`3/\sqrt 2 = 2.1213`. Length depends on the norm, and so does the unit ball of directions:
 # :math:`\|v\|_*\le 1` is the box for norm 1, the disc for norm 2 and the diamond for norm inf. The linear program
-# above, with its box, has computed the distance in norm 1.
+# above, with its box, computed the distance in norm 1.
 
 by_hand = {1: 3.0, 2: 3.0 / np.sqrt(2.0), np.inf: 1.5}
 for norm, value in by_hand.items():
@@ -276,10 +277,10 @@ for norm, value in by_hand.items():
     assert np.isclose(found.lower, value)
 
 # %%
-# The error, read together
-# ------------------------
+# Reading the error
+# -----------------
 #
-# ``pre.solve`` does not return numbers that mean nothing. It raises ``InfeasibleError``:
+# ``pre.solve`` does not return meaningless numbers. It raises ``InfeasibleError``:
 
 try:
     pre.solve(outside)
@@ -294,19 +295,19 @@ assert np.isclose(caught.minimal_radius, 3.0 / np.sqrt(2.0))
 # %%
 # Sentence by sentence:
 #
-# * *the target lies 2.12132 outside the hull in norm 2*: this is [HULL], with its proof in ``error.direction``;
+# * *at distance 2.12132 from the hull of the q features in norm 2*: this is [HULL], and ``error.direction`` proves it;
 # * *50% of the distance* for each feature: the distance is :math:`\langle v, b - F^\top\mu\rangle`, a sum over
-#   features, and these are its parts. A feature with most of the distance is the one to think about;
-# * *target 4.5 outside the q range [0, 4]*: already alone this feature cannot be matched. This is the only case that a
-#   look at histograms shows. Exercise 2 has a target inside every range and outside the hull;
-# * *remedies*: they follow at the end of this lesson.
+#   features, and these are its terms. The feature with most of the distance is the one to look at first;
+# * *target 4.5 outside the q range [0, 4]*: this feature cannot be matched even on its own. This is the only case that
+#   histograms would reveal. Exercise 2 has a target inside every range and outside the hull;
+# * *remedies*: see the end of this lesson.
 
 # %%
 # On the edge solvers say "optimal"
 # ---------------------------------
 #
-# Between inside and outside there is the edge: the dual has an optimum, the primal has none. A cone solver works with
-# tolerances. It stops as soon as the primal is flat enough, and reports what it has.
+# Between inside and outside lies the edge, where the dual has an optimum and the primal has none. A cone solver works
+# with tolerances. It stops as soon as the primal is flat enough, and reports what it has.
 
 edge = pre.RatioProblem(target=targets["edge"], features_q=F)
 half = np.array([0.0, 0.0, 0.5, 0.5, 0.0, 0.0])
@@ -327,9 +328,9 @@ assert np.all(np.diff(lengths) > 1.0)  # every tightening sends delta further ou
 assert np.all(np.diff(off_edge) < 0.0)  # and takes weight from the rows off the edge
 
 # %%
-# The value converges to :math:`\log(2/6)`, the status is always "optimal", and :math:`\delta` is whatever the tolerance
-# made it. Such a :math:`\delta` is not an estimate of anything. The weights are: they converge, to one half on each row
-# of the edge. The package tells the cases apart.
+# The value converges to :math:`\log(2/6)`, the status is always "optimal", and :math:`\delta` depends entirely on the
+# tolerance. Such a :math:`\delta` does not estimate anything. The weights do: they converge to one half on each row of
+# the edge. The package distinguishes the cases.
 
 try:
     pre.solve(edge)
@@ -345,8 +346,8 @@ assert np.isclose(on_edge.dual_value, np.log(2 / 6))
 # --------
 #
 # **A radius above the minimal one.** Then :math:`\|b - F^\top\mu\|\le R` has a point inside the hull, and
-# :math:`\delta` is finite again. Just above the minimal radius the ball barely touches the hull, the weights sit on the
-# edge, and :math:`\delta` is long. So do not take the smallest radius that works.
+# :math:`\delta` is finite again. Just above the minimal radius the ball barely reaches into the hull, nearly all the
+# weight is on the edge, and :math:`\delta` is large. So do not use the smallest radius that works.
 
 shares = np.array([1.001, 1.01, 1.1, 1.5])
 solutions = [pre.solve(outside.with_radius(s * hull.radius)) for s in shares]
@@ -356,10 +357,10 @@ for s, solution in zip(shares, solutions, strict=True):
 assert np.all(np.diff([np.linalg.norm(s.delta) for s in solutions]) < 0.0)
 
 # %%
-# **More q samples where the p side has its mass.** One more row at :math:`(6, 6)` and the target is inside.
+# **More q samples where p has its mass.** With one more row at :math:`(6, 6)` the target is inside.
 #
-# **Fewer features.** Each feature is one more average to match, and a hull in more dimensions is harder to be inside
-# of. Exercise 3 says how hard.
+# **Fewer features.** Each feature is one more average to match, and in more dimensions it is harder to be inside the
+# hull. Exercise 3 shows how much harder.
 
 more = pre.RatioProblem(target=targets["outside"], features_q=np.vstack([F, [6.0, 6.0]]))
 print("with a row at (6, 6):", pre.minimal_radius(more).position.value)
@@ -398,10 +399,11 @@ for norm in (1, 2, np.inf):
 # ^^^^^^^^^^
 #
 # The rows lie on a parabola, and an average of rows has :math:`m_2 - m_1^2 = \sum_j\mu_j (x_j - m_1)^2`, the variance
-# under the weights. At mean 1.5 it is smallest when all weight is on the neighbours 1 and 2: 0.25. The p sample has
-# 0.01. Its target :math:`(1.5,\ 2.26)` is below the chord between the neighbours, which has :math:`x^2 = 2.5` there and
-# slope 3: the distance is :math:`0.24/\sqrt{10} = 0.0759`. The q sample has no two rows close enough to make so narrow
-# a posterior. Without :math:`x^2` only the mean has to be matched, and there is a solution.
+# under the weights. At mean 1.5 it is smallest when all the weight is on the neighbours 1 and 2, where it is 0.25. The
+# p sample has variance 0.01. Its target :math:`(1.5,\ 2.26)` is below the chord between the neighbours, which has
+# :math:`x^2 = 2.5` there and slope 3: the distance is :math:`0.24/\sqrt{10} = 0.0759`. The q sample has no two rows
+# that are close enough for so narrow a distribution. Without :math:`x^2` only the mean has to be matched, and there is
+# a solution.
 
 x_q = np.arange(-3.0, 4.0)[:, None]
 x_p = np.array([[1.4], [1.6]])  # mean 1.5, standard deviation 0.1
@@ -428,23 +430,22 @@ axes[1].set_title("the same, enlarged")
 plt.show()
 
 # %%
-# **Exercise 3.** Both sides are the same: the q rows are :math:`n` draws from a normal law in :math:`k = 10` dimensions
-# with mean zero, and the target is the true mean, zero. Guess how often the target is outside the hull for
-# :math:`n = 15, 20, 30`. Then count.
+# **Exercise 3.** Let both sides be the same: the q rows are :math:`n` draws from a normal distribution in
+# :math:`k = 10` dimensions with mean zero, and the target is the true mean, zero. Guess how often the target is outside
+# the hull for :math:`n = 15, 20, 30`. Then count.
 #
 # Solution 3
 # ^^^^^^^^^^
 #
 # With twice as many rows as features there is no solution *half of the time*, although nothing is wrong with the data.
-# This is Wendel's theorem: for any law that is symmetric about zero and has a density,
+# This is Wendel's theorem: for any distribution that is symmetric about zero and has a density,
 #
 # .. math::
 #
 #    P(0 \text{ outside the hull of } n \text{ points}) = 2^{-(n-1)}\sum_{i=0}^{k-1}\binom{n-1}{i},
 #
-# the chance of fewer than :math:`k` heads in :math:`n - 1` throws of a coin. For :math:`n = 2k` this is one half by
-# symmetry. By :math:`n = 3k` it has become rare. Rows that stand there twice count once, and rows with base weight zero
-# not at all.
+# the probability of fewer than :math:`k` heads in :math:`n - 1` coin tosses. For :math:`n = 2k` this is one half by
+# symmetry. At :math:`n = 3k` it is rare. Duplicate rows count once, and rows with base weight zero not at all.
 
 from math import comb
 

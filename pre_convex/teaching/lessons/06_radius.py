@@ -2,13 +2,13 @@ r"""
 06 The radius: dual norms, shrinkage, sparsity, the path
 ========================================================
 
-Matching the target exactly is often too much to ask: the target is itself an average of a sample. The radius :math:`R`
-lets the moment miss it. Afterwards you know
+Matching the target exactly is often too much to ask: the target is itself an average over a sample. The radius
+:math:`R` lets the moment miss it. Afterwards you will know
 
 * why a ball of radius :math:`R` in the dual is a penalty :math:`R\|\delta\|_*` in the primal, norm by norm;
-* how the solution moves along :math:`R`, where it becomes zero, and which coefficients come in when;
+* how the solution changes with :math:`R`, where it becomes zero, and when each coefficient enters;
 * how this differs from ridge regression, and how ``"auto"`` and ``"cv"`` choose :math:`R`;
-* what the radius costs: bias, and no confidence interval.
+* what the radius costs: bias, and no confidence intervals.
 
 Symbols: :math:`b` the target, :math:`F` the q features, :math:`a` the logarithms of base weights, :math:`\mu` weights,
 :math:`\delta` the ratio parameter, :math:`r = b - F^\top\mu` the residual of the moment, :math:`\|\cdot\|` the norm it
@@ -19,8 +19,8 @@ is measured in, and :math:`\|\cdot\|_*` the dual norm.
 # From a ball to a penalty
 # ------------------------
 #
-# The relaxed dual asks for :math:`\|r\|\le R` instead of :math:`r = 0`. Give the equation :math:`r = b - F^\top\mu` the
-# multiplier :math:`\delta`. The Lagrangian falls into two parts that do not know of each other:
+# The relaxed dual requires :math:`\|r\|\le R` instead of :math:`r = 0`. Give the equation :math:`r = b - F^\top\mu` the
+# multiplier :math:`\delta`. The Lagrangian splits into two independent parts:
 #
 # .. math::
 #
@@ -35,9 +35,9 @@ is measured in, and :math:`\|\cdot\|_*` the dual norm.
 #    \max_{\|r\|\le R}\langle\delta, r\rangle = R\,\|\delta\|_* .
 #
 # So the relaxed dual belongs to the primal with penalty :math:`R\|\delta\|_*`. Which norm is dual to which can be found
-# by hand. In the maximum norm every :math:`r_i` may be :math:`\pm R` on its own; the best choice is :math:`r_i = R\,
-# \mathrm{sign}(\delta_i)`, and the maximum is :math:`R\sum_i|\delta_i|`. In norm 1 the whole budget goes to the largest
-# :math:`|\delta_i|`. In norm 2, by Cauchy and Schwarz, :math:`r` is parallel to :math:`\delta`.
+# by hand. In the maximum norm each :math:`r_i` may be :math:`\pm R` independently; the best choice is
+# :math:`r_i = R\, \mathrm{sign}(\delta_i)`, and the maximum is :math:`R\sum_i|\delta_i|`. In norm 1 the whole budget
+# goes to the largest :math:`|\delta_i|`. In norm 2, by Cauchy and Schwarz, :math:`r` is parallel to :math:`\delta`.
 
 import textwrap
 
@@ -85,17 +85,18 @@ for (norm, star), (top, bottom) in zip(dual_order.items(), axes.T, strict=True):
 plt.show()
 
 # %%
-# Above: the ball of residuals, the direction of :math:`\delta = (2, 1)`, and the residual that reaches furthest along
-# it (dot). Its reach is the dual norm of :math:`\delta`: :math:`\sqrt 5`, :math:`2 + 1 = 3` and :math:`\max(2, 1) = 2`.
-# Below: the dual balls. The corners matter. A penalty has a kink where its ball has a corner, and kinks hold solutions:
-# the diamond has its corners where coefficients are zero, the square where they are equally large.
+# Above: the ball of residuals, the direction of :math:`\delta = (2, 1)`, and the residual that extends furthest along
+# it (dot). The inner product of the two is the dual norm of :math:`\delta`: :math:`\sqrt 5`, :math:`2 + 1 = 3` and
+# :math:`\max(2, 1) = 2`. Below: the dual balls. The corners matter. A penalty has a kink where its ball has a corner,
+# and solutions tend to stay at kinks: the diamond has its corners where coefficients are zero, the square where they
+# are equally large.
 
 # %%
 # The same on data
 # ----------------
 #
-# Six features, normal with some correlation on both sides; the mean is shifted on the p side such that the true
-# :math:`\delta` has three coefficients that are not zero. For normal laws with a common covariance :math:`\Sigma` the
+# Six features, normal with some correlation on both sides; the mean is shifted on the p side so that the true
+# :math:`\delta` has three nonzero coefficients. For normal distributions with a common covariance :math:`\Sigma` the
 # true ratio has :math:`\delta = \Sigma^{-1}(\text{shift})`, so we choose :math:`\delta` and shift by
 # :math:`\Sigma\delta`. One shift is zero: ``x1`` has the same mean on both sides, and yet :math:`\delta_1 = -0.6`. Its
 # correlation with ``x0`` and ``x2``, which rise, hides it.
@@ -135,13 +136,14 @@ for norm, star in dual_order.items():
     assert np.isclose(r @ delta, penalty, atol=1e-5)
 
 # %%
-# At each solution :math:`\langle r,\delta\rangle = R\|\delta\|_*`: the residual is the point of the ball that reaches
-# furthest along :math:`\delta`. Read backwards this explains the three behaviours.
+# At each solution :math:`\langle r,\delta\rangle = R\|\delta\|_*`: the residual is the point of the ball that extends
+# furthest along :math:`\delta`. Read the other way round, this explains the three behaviours.
 #
 # * **norm 2**: :math:`r` is parallel to :math:`\delta`. Every moment is missed in proportion to its coefficient:
-#   :math:`\delta` gets shorter, and no coefficient is zero, unless by accident.
+#   :math:`\delta` gets shorter, and no coefficient is exactly zero, except by coincidence.
 # * **norm inf**: :math:`r_i = R\,\mathrm{sign}(\delta_i)` where :math:`\delta_i\ne 0`. A feature whose residual is
-#   inside :math:`(-R, R)` has :math:`\delta_i = 0`: the penalty is :math:`\ell_1` and :math:`\delta` is *sparse*.
+#   strictly between :math:`-R` and :math:`R` has :math:`\delta_i = 0`: the penalty is :math:`\ell_1` and :math:`\delta`
+#   is *sparse*.
 # * **norm 1**: :math:`r_i \ne 0` only where :math:`|\delta_i|` is the largest. Only features at this cap may miss their
 #   moments; all others match theirs exactly.
 
@@ -163,14 +165,15 @@ assert np.allclose((b - F.T @ capped.mu)[~at_cap], 0.0, atol=1e-6)
 # The path
 # --------
 #
-# When is :math:`\delta = 0` the answer? Zero belongs to the base weights :math:`e^{a}`. They are the maximum of the
-# dual without the moment constraint, so they are its maximum with it as soon as they satisfy it:
+# When is :math:`\delta = 0` the solution? It corresponds to the base weights :math:`e^{a}`. They maximise the dual
+# without the moment constraint, so they also maximise it with the constraint as soon as they satisfy it:
 #
 # .. math::
 #
 #    \delta = 0 \iff R \ge R_{\max} = \|b - F^\top e^{a}\| .
 #
-# The path goes from there down to 0. ``pre.radius_path`` solves it, each problem started at its neighbour.
+# The path runs from there down to 0. ``pre.radius_path`` computes it, with each problem warm-started from its
+# neighbour.
 
 gap_of_means = b - F.T @ np.exp(problem.log_base)
 shares = np.linspace(1.05, 0.0, 36)
@@ -201,13 +204,14 @@ plt.show()
 
 # %%
 # At the right end, :math:`R_{\max}`, everything is zero; at the left, :math:`R = 0`, the three paths meet in the same
-# unpenalised solution. Single coefficients may grow or change sign on the way; what shrinks is the dual norm
-# :math:`\|\delta\|_*`. In norm inf the first coefficient to come in is the one whose moment is missed most by the base
-# weights, because its residual is the first to reach the faces of the box. After that the order is not that of the
-# first residuals: a feature that has come in changes the residuals of all that are correlated with it. Look at ``x1``:
-# its moment is hardly missed at first, and yet it comes in before ``x3``, which is missed more.
+# unpenalised solution. Individual coefficients may grow or change sign on the way as :math:`R` increases; what shrinks
+# is the dual norm :math:`\|\delta\|_*`. In norm inf the first coefficient to enter as :math:`R` decreases is the one
+# whose moment the base weights miss most, because its residual is the first to reach the sides of the box. After that
+# the order is not that of the initial residuals: a feature that has entered changes the residuals of all features
+# correlated with it. Look at ``x1``: its moment is hardly missed at first, and yet it enters before ``x3``, which is
+# missed more.
 
-first = np.argmax(np.abs(paths[np.inf]) > 1e-8, axis=0)  # place on the path
+first = np.argmax(np.abs(paths[np.inf]) > 1e-8, axis=0)  # index on the path
 entered = dict(enumerate(tops[np.inf] * shares[first]))
 order = sorted(entered, key=entered.get, reverse=True)
 print("R_max in norm inf:", tops[np.inf].round(4))
@@ -225,7 +229,7 @@ assert np.allclose([p[-1] for p in paths.values()], paths[2][-1], atol=1e-6)
 # .. note::
 #
 #    The radius has the units of the features. A feature in grams has a residual a thousand times that in kilograms, and
-#    so comes in much earlier. Put features on a common scale before you use a radius (exercise 2).
+#    so enters much earlier. Put features on a common scale before you use a radius (exercise 2).
 
 # %%
 # Not quite ridge
@@ -240,8 +244,8 @@ assert np.allclose([p[-1] for p in paths.values()], paths[2][-1], atol=1e-6)
 #
 # so a solution :math:`\hat\delta\ne 0` for :math:`R` is also the ridge solution for
 # :math:`\lambda = R/\|\hat\delta\|_2`, and both families are the same curve. What differs is the speed along it: with
-# the length, zero is reached at the finite :math:`R_{\max}`; with its square, never. The package takes any convex
-# penalty, so that we can check.
+# the length, zero is reached at the finite :math:`R_{\max}`; with its square, never. The package accepts any convex
+# penalty, so we can check.
 
 for share in (0.2, 0.6, 0.95):
     R = share * tops[2]
@@ -258,10 +262,10 @@ for share in (0.2, 0.6, 0.95):
 #
 # ``"auto"`` asks how large the residual is *by chance*. At the true :math:`\delta` both :math:`b` and
 # :math:`F^\top\mu(\delta)` estimate the same expectation, and their difference is noise of order :math:`1/\sqrt n`. The
-# 95 % quantile of its norm is a radius that lets the truth pass and not much more. ``"cv"`` asks which radius predicts
+# 95 % quantile of its norm is a radius that admits the truth and not much more. ``"cv"`` asks which radius predicts
 # best: fit on four fifths, evaluate :math:`-\ell` on the fifth that was left out; of all radii within one standard
-# error of the best it takes the largest. In this sample both leave out the three features that are not needed; in other
-# samples ``"cv"``, which asks for prediction only, may keep one of them with a small coefficient.
+# error of the best it takes the largest. In this sample both drop the three irrelevant features; in other samples
+# ``"cv"``, which optimises prediction only, may keep one of them with a small coefficient.
 
 auto = pre.PosteriorRatio(radius="auto", norm=np.inf).fit(x_p, x_q)
 cv = pre.PosteriorRatio(radius="cv", norm=np.inf).fit(x_p, x_q)
@@ -288,9 +292,9 @@ ax.legend(loc="lower left")
 plt.show()
 
 # %%
-# ``"auto"`` is a rule of thumb. The noise is estimated at the shrunk solution, whose weights are more even than those
-# of the truth, so that the truth passes less often than 95 %. On simulated samples, with 300 points on each side, we
-# can count. (95 % of 60 would be 57.)
+# ``"auto"`` is a rule of thumb. The noise is estimated at the shrunken solution, whose weights are more even than those
+# of the truth, so the radius admits the truth in fewer than 95 % of samples. On simulated samples, with 300 points on
+# each side, we can count. (95 % of 60 would be 57.)
 
 passed = 0
 for i in range(60):
@@ -304,8 +308,8 @@ assert 30 < passed < 54
 # The price: bias
 # ---------------
 #
-# A positive radius pulls :math:`\hat\delta` towards zero, by an amount that does not average out. We draw samples anew
-# many times, again with 300 points on each side, and look at :math:`\hat\delta_0`, whose truth is 1.
+# A positive radius pulls :math:`\hat\delta` towards zero, by an amount that does not average out. We draw many new
+# samples, again with 300 points on each side, and look at :math:`\hat\delta_0`, whose true value is 1.
 
 runs, radii = 40, np.array([0.0, 0.05, 0.1, 0.2, 0.4])
 estimates = np.zeros((runs, radii.size))
@@ -321,18 +325,18 @@ assert abs(bias[0]) < 3.0 * noise[0] / np.sqrt(runs) + 0.05
 assert bias[3] < -noise[3]
 
 # %%
-# The estimates become less variable and wrong. An interval of twice the standard deviation around them would be short
-# and in the wrong place: at :math:`R = 0.2` the bias is already larger than the standard deviation. Without further
-# assumptions the data does not tell the bias. So ``summary()`` prints no interval with a positive radius, and asking
-# for one raises an error that says so.
+# The estimates become less variable, but biased. An interval of two standard deviations around them would be short and
+# in the wrong place: at :math:`R = 0.2` the bias is already larger than the standard deviation. Without further
+# assumptions the data do not reveal the bias. So with a positive radius ``summary()`` prints no interval, and asking
+# for one raises an error that explains why.
 
 for line in str(auto.summary()).splitlines():
     print(textwrap.fill(line, 74, subsequent_indent=" " * 13))
 try:
     auto.conf_int()
 except pre.DataError as error:
-    refused = str(error)
-assert "radius" in refused
+    message = str(error)
+assert "radius" in message
 assert "not shown" in str(auto.summary())
 
 # %%
@@ -340,15 +344,15 @@ assert "not shown" in str(auto.summary())
 # ---------
 #
 # **Exercise 1.** By hand: one feature, two q rows 0 and 1 with equal base weights, target :math:`b = 0.25`. Find
-# :math:`\delta` as a function of :math:`R`, and the radius from which on it is zero.
+# :math:`\delta` as a function of :math:`R`, and the radius from which it is zero.
 #
 # Solution 1
 # ^^^^^^^^^^
 #
-# The moment is :math:`\mu_1`, the weight of the row 1. The base weights have 0.5. The constraint
-# :math:`|0.25 - \mu_1|\le R` lets it come as close to 0.5 as :math:`\mu_1 = 0.25 + R`, and entropy wants it as close as
-# possible. By [LINK] :math:`\delta = \log(\mu_1/\mu_0)`, so that :math:`\delta(R) = \log\frac{0.25 + R}{0.75 - R}` up
-# to :math:`R_{\max} = |0.25 - 0.5| = 0.25`, and zero from there on. With one feature all three norms are the same.
+# The moment is :math:`\mu_1`, the weight of row 1. The base weights give 0.5. The constraint
+# :math:`|0.25 - \mu_1|\le R` lets it come as close to 0.5 as :math:`\mu_1 = 0.25 + R`, and the entropy is largest as
+# close as possible. By [LINK] :math:`\delta = \log(\mu_1/\mu_0)`, so :math:`\delta(R) = \log\frac{0.25 + R}{0.75 - R}`
+# up to :math:`R_{\max} = |0.25 - 0.5| = 0.25`, and zero from there on. With one feature all three norms are the same.
 
 two = pre.RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
 radii = (0.3, 0.2, 0.1, 0.0)
@@ -365,22 +369,22 @@ for R, solution in zip(radii, pre.radius_path(two, radii), strict=True):
 # Solution 2
 # ^^^^^^^^^^
 #
-# The column's residual is a hundred times as large and reaches the box first: ``x3`` comes in before all others,
-# although it plays no part in the truth. Divided by their standard deviations the columns have no units, and the path
-# is the same whatever the units were.
+# The residual of this column is a hundred times as large and reaches the box first: ``x3`` enters before all others,
+# although it plays no part in the true ratio. Divided by their standard deviations, the columns have no units, and the
+# path is the same whatever the units were.
 
 scale = np.array([1.0, 1.0, 1.0, 100.0, 1.0, 1.0])
 
 
 def first_in(x_p, x_q):
-    """The feature that comes in first along the path in norm inf."""
+    """The feature that enters first along the path in norm inf."""
     data = pre.RatioProblem.from_samples(x_p, x_q, norm=np.inf)
     top = np.abs(data.gradient(np.zeros(k))).max()
     return int(np.flatnonzero(pre.radius_path(data, [0.99 * top])[0].delta)[0])
 
 
 def standardised(x_p, x_q):
-    """Both samples in units of the q sample's standard deviations."""
+    """Both samples, in standard deviations of the q sample."""
     return x_p / x_q.std(axis=0), x_q / x_q.std(axis=0)
 
 
@@ -394,15 +398,15 @@ assert np.allclose(standardised(*metres), standardised(*mixed))
 
 # %%
 # **Exercise 3.** Three features: ``x0`` and ``x1`` independent, ``x2`` nearly their sum, scaled to variance one. The
-# true :math:`\delta` is :math:`(1, 1, 0)`. Which feature comes in first along the path in norm inf, and what becomes of
-# it?
+# true :math:`\delta` is :math:`(1, 1, 0)`. Which feature enters first along the path in norm inf, and what happens to
+# it later?
 #
 # Solution 3
 # ^^^^^^^^^^
 #
-# ``x2``, which has no part in the truth, comes in *first*. Its moment is missed most: shifts of ``x0`` and ``x1`` both
-# move it. As the radius falls, ``x0`` and ``x1`` take over and ``x2`` goes back towards zero. A sparse solution is not
-# a list of causes: which features it names depends on the radius and on what they are correlated with.
+# ``x2``, which plays no part in the true ratio, enters *first*. Its moment is missed most, because shifts of ``x0`` and
+# ``x1`` both move it. As the radius decreases, ``x0`` and ``x1`` take over and ``x2`` goes back towards zero. A sparse
+# solution is not a list of causes: which features it selects depends on the radius and on their correlations.
 
 last = [0.65, 0.65, np.sqrt(1.0 - 2 * 0.65**2)]
 mix = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], last])

@@ -2,12 +2,12 @@ r"""
 07 Certificates: why a gap proves an answer, and a solver that lies
 ===================================================================
 
-How do you know that a solver's answer is right? Not by its word. Afterwards you know
+How do you know that a solver's answer is right? Not because it says so. Afterwards you will know
 
-* why any :math:`\delta` gives an upper bound and any feasible :math:`\mu` a lower bound of the optimum, in two lines;
-* how to make feasible weights out of weights that are only nearly feasible, exactly, with one linear solve;
-* how to judge anybody's numbers, and to tell *not proven* from *proven wrong* when a real solver says "optimal";
-* what a gap of :math:`10^{-15}` does not say.
+* why any :math:`\delta` gives an upper bound and any feasible :math:`\mu` a lower bound on the optimum, in two lines;
+* how one linear solve turns nearly feasible weights into exactly feasible ones;
+* how to judge numbers from any source, and to tell *not proven* from *proven wrong* when a real solver says "optimal";
+* what a gap of :math:`10^{-15}` does not tell you.
 
 Symbols: :math:`\ell(\delta) = \log\sum_j e^{a_j + \langle\delta, F_j\rangle} - \langle b, \delta\rangle` is the primal
 with radius 0, :math:`D(\mu) = \sum_j \mu_j(a_j - \log\mu_j)` the dual objective,
@@ -20,7 +20,7 @@ them.
 # -----------------------
 #
 # Take *any* :math:`\delta` and *any* feasible weights: non-negative, with sum one and moment :math:`F^\top\mu = b`. By
-# [LINK], :math:`a_j = \log\mu_j(\delta) + \log Z(\delta) - \langle\delta, F_j\rangle`. Put this into the dual:
+# [LINK], :math:`a_j = \log\mu_j(\delta) + \log Z(\delta) - \langle\delta, F_j\rangle`. Insert this into the dual:
 #
 # .. math::
 #
@@ -38,8 +38,8 @@ them.
 #    \text{gap} = \ell(\delta) - D(\mu) = \mathrm{KL}(\mu\,\|\,\mu(\delta)) .
 #    \end{gathered}
 #
-# Nothing was assumed about where the numbers come from. If the gap is :math:`10^{-6}`, no :math:`\delta` in the world
-# has a value that is better by more than :math:`10^{-6}`. We check it on six rows and a thousand random pairs.
+# Nothing was assumed about where the numbers come from. If the gap is :math:`10^{-6}`, no :math:`\delta` whatsoever has
+# a value that is better by more than :math:`10^{-6}`. We check it on six rows and a thousand random pairs.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -87,9 +87,9 @@ assert max(lowers) <= min(uppers)
 # The weights we have are not feasible
 # ------------------------------------
 #
-# A solver of the primal has :math:`\delta`, and :math:`\mu(\delta)` with it. Their moment is :math:`m`, and at any
-# :math:`\delta` short of the optimum :math:`m \ne b`. Then :math:`D(\mu(\delta))` bounds nothing. At :math:`\delta = 0`
-# it is 0, the largest value there is, and far *above* the optimum.
+# A primal solver has :math:`\delta`, and with it :math:`\mu(\delta)`. The moment of these weights is :math:`m`, and at
+# any :math:`\delta` other than the optimum :math:`m \ne b`. Then :math:`D(\mu(\delta))` is not a bound. At
+# :math:`\delta = 0` it is 0, its largest possible value, far *above* the optimum.
 
 best = pre.solve(problem)
 near = 0.8 * best.delta
@@ -101,8 +101,8 @@ assert dual(tilted(near)) > best.primal_value
 # The lift
 # --------
 #
-# We need weights next to :math:`\mu(\delta)` that have the moment exactly. Change each weight in proportion to itself
-# and linearly in its row:
+# We need weights next to :math:`\mu(\delta)` that have the moment exactly. Change each weight by a relative amount that
+# is linear in its row:
 #
 # .. math::
 #
@@ -121,7 +121,7 @@ assert dual(tilted(near)) > best.primal_value
 #    & = m + Hd = b .
 #    \end{aligned}
 #
-# Both hold exactly, not to first order. Only one thing has to be looked at: that no weight became negative.
+# Both hold exactly, not just to first order. Only one thing has to be checked: that no weight becomes negative.
 
 
 def lift(delta):
@@ -147,10 +147,10 @@ assert np.isclose(upper - lower, cost, atol=1e-14)
 assert lower <= best.primal_value <= upper
 
 # %%
-# For a small :math:`u` this is about :math:`\frac12 u^\top H^{-1}u`, one half of the squared Newton decrement of
-# :doc:`lesson 08 <08_solvers>`. So the gap falls with the *square* of the residual. Watch the two bounds close in while
-# Newton's method runs; its step is the :math:`d` of the lift. The gap is computed in two ways: as the difference of the
-# bounds, and with the changes :math:`c_j = \langle F_j - m, d\rangle` as
+# For a small :math:`u` the gap is about :math:`\frac12 u^\top H^{-1}u`, one half of the squared Newton decrement of
+# :doc:`lesson 08 <08_solvers>`. So the gap decreases with the *square* of the residual. Watch the two bounds close in
+# as Newton's method runs; its step is the :math:`d` of the lift. The gap is computed in two ways: as the difference of
+# the bounds, and with the changes :math:`c_j = \langle F_j - m, d\rangle` as
 #
 # .. math::
 #
@@ -189,23 +189,24 @@ assert np.all(lower <= best.primal_value + 1e-12)
 assert np.all(upper >= best.primal_value - 1e-12)
 assert np.all(gap >= 0.0)
 assert gap[2] < 1e-4
-assert gap[4] < 1e-17  # as a difference it would be lost in the round-off of the values
+assert gap[4] < 1e-17  # as a difference of values it would be lost in round-off
 
 # %%
 # In the last steps the difference of two numbers near 0.18 is round-off and may even be negative. The sum of small
-# terms still tells how small the gap is. What round-off of the logits themselves may hide has to be added to it; the
+# terms still shows how small the gap is. A bound on the round-off in the logits themselves has to be added to it; the
 # package does so, which is why its gaps end at about :math:`10^{-15}` and not at zero.
 
 # %%
-# ``pre.certify`` judges anybody's numbers
-# ----------------------------------------
+# ``pre.certify`` judges numbers from any source
+# ----------------------------------------------
 #
-# The package does the same for any :math:`\delta`, with or without weights, any radius and norm, and adds what
-# round-off may hide. It needs no solver. Here it judges a general optimiser of SciPy, stopped early and not.
+# The package does the same for any :math:`\delta`, with or without weights, for any radius and norm, and adds a bound
+# on round-off. It needs no solver. Here it judges a general-purpose optimiser from SciPy, stopped early and run to the
+# end.
 
 settings = {
     "stopped after 2 steps": {"maxiter": 2},
-    "as it comes": {},
+    "default settings": {},
     "with gtol 1e-10": {"gtol": 1e-10},
 }
 
@@ -225,7 +226,7 @@ print(f"by hand {cost:.10f}, by pre.certify {judged.gap:.10f}")
 assert np.isclose(judged.gap, cost, atol=1e-12)
 
 # %%
-# With a radius the same algebra leaves one more term. For weights with residual :math:`r = b - F^\top\mu`,
+# With a radius the same algebra gives one more term. For weights with residual :math:`r = b - F^\top\mu`,
 # :math:`\|r\|\le R`,
 #
 # .. math::
@@ -246,11 +247,11 @@ assert np.isclose(relaxed.value(delta) - dual(mu), rel_entr(mu, tilted(delta)).s
 # A solver that lies
 # ------------------
 #
-# A stand-in first. It returns the right weights and a wrong :math:`\delta`, and it says "optimal".
+# First a mock solver. It returns the right weights and a wrong :math:`\delta`, and it says "optimal".
 
 
 def liar(problem):
-    """Claims that twice the optimal delta is optimal."""
+    """Claim that twice the optimal delta is optimal."""
     right = pre.solve(problem)
     return "optimal", 2.0 * right.delta, right.mu
 
@@ -265,12 +266,13 @@ assert proof.moment_residual < 1e-6
 assert proof.e_qn > 0.1
 
 # %%
-# The weights are feasible, and still the claim falls: the gap is large, and ``e_qn``, the distance between the moments
-# of :math:`\mu(\delta)` and of the weights, shows that :math:`\delta` and :math:`\mu` do not belong together.
+# The weights are feasible, but the claim fails: the gap is large, and ``e_qn``, the distance between the moments of
+# :math:`\mu(\delta)` and of the weights, shows that :math:`\delta` and :math:`\mu` do not match.
 #
 # Now real solvers. The rows fill a square, and the target lies inside it, :math:`10^{-5}` from the right edge. A finite
-# optimum exists. All solvers are asked for :math:`10^{-4}` and get no help (``polish=False``). One proven answer judges
-# them all: its lower bound holds for everybody, so a value above it by more than the tolerance is *proven* wrong.
+# optimum exists. All solvers run with a tolerance of :math:`10^{-4}` and without polishing (``polish=False``). One
+# certified solution judges them all: its lower bound is valid for every solver, so a value above it by more than the
+# tolerance is *proven* wrong.
 
 corners = [[0, 0], [0, 1], [1, 0], [1, 1]]
 rows = np.vstack([corners, np.random.default_rng(7).uniform(size=(200, 2))])
@@ -298,9 +300,9 @@ assert false_claims >= 2
 
 # %%
 # These solvers do not lie on purpose. They keep their own promise: constraints and gap of *their* scaled program hold
-# to :math:`10^{-4}`. Near the edge of the hull the value is steep, and so small a violation buys a lot of value.
-# "Optimal" then means: optimal for some problem nearby. It gets worse when the target is :math:`10^{-5}` *outside*.
-# There is no answer at all, and nearby there is one.
+# to :math:`10^{-4}`. Near the edge of the hull the value is steep, and even a small violation of the constraints
+# changes it a lot. "Optimal" then means optimal for some nearby problem. It gets worse when the target is
+# :math:`10^{-5}` *outside*. Then there is no solution at all, but a nearby problem has one.
 
 no_answer = pre.RatioProblem(target=[1.0 + 1e-5, 0.4], features_q=rows)
 for formulation in ("primal", "dual"):
@@ -314,10 +316,10 @@ for formulation in ("primal", "dual"):
     assert margin > 0.0
 
 # %%
-# A ``Solution`` keeps the three apart: ``claim`` is what the solver said, ``raw`` the certificate of what it returned,
-# and ``certificate`` that of the final answer. By default the package polishes: it starts its own Newton steps at the
-# solver's :math:`\delta`, so that the final answer is proven even if the first was poor. A raw gap of inf says that no
-# lift of the solver's weights was feasible: about its own answer nothing is proven.
+# A ``Solution`` keeps three things apart: ``claim`` is what the solver said, ``raw`` is the certificate of what it
+# returned, and ``certificate`` is that of the final solution. By default the package polishes: it starts its own Newton
+# steps at the solver's :math:`\delta`, so that the final solution is certified even if the solver's was poor. A raw gap
+# of inf means that no lift of the solver's weights was feasible, so nothing is proven about its own solution.
 
 polished = pre.solve(square, "dual", "CLARABEL", tol=1e-4)
 print(f"claim {polished.claim}, raw gap {polished.raw.gap:.1e}")
@@ -326,12 +328,13 @@ assert polished.status.ok
 assert polished.raw.gap > polished.gap
 
 # %%
-# What a gap does not say
-# -----------------------
+# What a gap does not tell you
+# ----------------------------
 #
-# The gap compares with the best answer *to this program, with these samples*. Other samples would give another program.
-# How far from the truth the estimate is, is a question for standard errors (:doc:`lesson 09 <09_uncertainty>`). To
-# compare the two, move :math:`\delta` away from the optimum and look at the gap and at the distance in standard errors.
+# The gap compares with the best solution *of this program, with these samples*. Other samples would give another
+# program. How far the estimate is from the truth is a question for standard errors (:doc:`lesson 09 <09_uncertainty>`).
+# To compare the two, move :math:`\delta` away from the optimum and look at the gap and at the distance in standard
+# errors.
 
 x_p, x_q = rng.normal(0.7, 1.0, size=(500, 2)), rng.normal(0.0, 1.0, size=(500, 2))
 fit = pre.KLIEP("linear").fit(x_p, x_q)
@@ -357,10 +360,10 @@ assert 0.2 / 500 < one < 5.0 / 500
 assert 5e-4 < np.sqrt(1e-8 / one) < 5e-3
 
 # %%
-# The distance goes with the square root of the gap, because the value is flat at its optimum. One standard error
-# corresponds to a gap of the order of :math:`1/n`. The default tolerance :math:`10^{-8}` is thus a few thousandths of a
-# standard error: more accuracy does not make the estimate better. That the gap is :math:`10^{-15}` says that the
-# *computation* is beyond doubt. It says nothing about the data, the model, or the choice of features.
+# The distance is proportional to the square root of the gap, because the value is flat at its optimum. One standard
+# error corresponds to a gap of the order of :math:`1/n`. The default tolerance :math:`10^{-8}` is thus a few
+# thousandths of a standard error: more accuracy does not make the estimate better. A gap of :math:`10^{-15}` means that
+# the *computation* is beyond doubt. It says nothing about the data, the model, or the choice of features.
 
 # %%
 # Exercises
@@ -374,8 +377,8 @@ assert 5e-4 < np.sqrt(1e-8 / one) < 5e-3
 #
 # :math:`\mu = (0.5, 0.5)`, :math:`m = 0.5`, :math:`H = 0.25`, :math:`u = -0.25`, so :math:`d = -1`. The factors are
 # :math:`1 + (0 - 0.5)(-1) = 1.5` and :math:`1 + (1 - 0.5)(-1) = 0.5`: :math:`\mu' = (0.75, 0.25)`. With two rows these
-# are the only feasible weights, so their value is the optimum. The gap is
-# :math:`0.75\log 1.5 + 0.25\log 0.5 = 0.1308`: all of it is the fault of :math:`\delta`.
+# are the only feasible weights, so their value is the optimum. The gap is :math:`0.75\log 1.5 + 0.25\log 0.5 = 0.1308`:
+# all of it is due to :math:`\delta`.
 
 two = pre.RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
 by_hand = 0.75 * np.log(1.5) + 0.25 * np.log(0.5)
@@ -385,13 +388,14 @@ assert np.isclose(pre.solve(two).primal_value, -by_hand)
 
 # %%
 # **Exercise 2.** A paper prints :math:`\hat\delta` of the six-row problem rounded to a few decimals. Change the code
-# above to certify rounded versions. How many decimals must be printed so that a reader can verify the value to
-# :math:`10^{-6}`? What does each further decimal bring?
+# above to certify rounded versions. How many decimals are needed for a reader to verify the value to :math:`10^{-6}`?
+# What does each further decimal gain?
 #
 # Solution 2
 # ^^^^^^^^^^
 #
-# Each decimal makes the error ten times and the gap about a hundred times as small: the gap goes with the square.
+# Each further decimal makes the error ten times and the gap about a hundred times smaller: the gap is quadratic in the
+# error.
 
 rounded = {d: pre.certify(problem, best.delta.round(d)).gap for d in range(1, 7)}
 for decimals, g in rounded.items():
@@ -403,16 +407,16 @@ assert rounded[6] < 1e-11
 
 # %%
 # **Exercise 3.** Add a third feature that is the sum of the first two plus noise of size :math:`10^{-4}`. Find a
-# :math:`\delta` that is 100 away from the optimal one, in length, and is certified to a gap below :math:`10^{-3}`. Is
-# the certificate wrong?
+# :math:`\delta` at distance 100 from the optimal one that is certified to a gap below :math:`10^{-3}`. Is the
+# certificate wrong?
 #
 # Solution 3
 # ^^^^^^^^^^
 #
-# Move along :math:`(1, 1, -1)/\sqrt3`: the logits change by :math:`100/\sqrt3` times the noise only. The certificate is
-# right. It speaks of the *value*, and through KL of the weights and of the ratio at the rows: these are nearly the
-# same. It does not say that :math:`\delta` is the only one with this value. Where features are nearly collinear, very
-# different coefficients describe the same ratio, and standard errors, not gaps, show it.
+# Move along :math:`(1, 1, -1)/\sqrt3`: the logits change only by :math:`100/\sqrt3` times the noise. The certificate is
+# right. It is about the *value*, and through KL about the weights and the ratio at the rows: these are nearly the same.
+# It does not say that :math:`\delta` is the only one with this value. If features are nearly collinear, very different
+# coefficients describe the same ratio, and standard errors, not gaps, show it.
 
 noise = 1e-4 * np.random.default_rng(1).normal(size=500)
 wide_q = np.column_stack([x_q, x_q.sum(axis=1) + noise])

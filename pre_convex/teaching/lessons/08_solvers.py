@@ -2,12 +2,12 @@ r"""
 08 Inside the solvers: interior point against Newton, and what a pass costs
 ===========================================================================
 
-Two engines solve the same programs: a cone solver that gets the whole program, and a Newton method that looks at the
-data only through averages. Afterwards you know
+Two engines solve the same programs: a cone solver, which receives the whole program, and a Newton method, which sees
+the data only through averages. Afterwards you will know
 
 * what one pass over the data returns, and how Newton's method is built from passes;
-* why passes can be cut into blocks and merged, in any order, on any machine;
-* what a cone solver stores and how it grows with the number of rows, counted and not timed;
+* why passes can be split into blocks and merged, in any order, on any machine;
+* what a cone solver stores and how that grows with the number of rows, counted rather than timed;
 * why solving a few rows first and keeping their curvature saves most of the work, and when a cone solver is the better
   choice.
 
@@ -29,7 +29,7 @@ parameter :math:`\delta`, tilted weights :math:`\mu(\delta)` of [LINK], their me
 #    H & = \sum_j\mu_j (F_j - m)(F_j - m)^\top .
 #    \end{aligned}
 #
-# The gradient is :math:`m - b` and the Hessian is :math:`H`. However many rows there are, what is left of them is
+# The gradient is :math:`m - b` and the Hessian is :math:`H`. However many rows there are, they are reduced to
 # :math:`1 + k + k^2` numbers.
 
 import warnings
@@ -75,16 +75,16 @@ print(f"log Z {log_z:.4f}, mean {m.round(3)}, numbers kept: {1 + 4 + 16}")
 # Newton's method
 # ---------------
 #
-# Near :math:`\delta` the primal looks like a parabola with gradient :math:`m - b` and curvature :math:`H`. Its lowest
-# point is a linear solve away:
+# Near :math:`\delta` the primal looks like a parabola with gradient :math:`m - b` and curvature :math:`H`. A linear
+# solve finds its minimum:
 #
 # .. math::
 #
 #    d = H^{-1}(b - m), \qquad \lambda^2 = \langle b - m, d\rangle .
 #
-# :math:`\lambda^2` is the squared *Newton decrement*: the parabola promises to fall by :math:`\lambda^2/2`. Far from
-# the optimum the promise may be broken, so the step is halved until the value falls by a fair share of it. The
-# decrement also says when to stop, because one half of it is close to the certified gap of
+# :math:`\lambda^2` is the squared *Newton decrement*: the parabola predicts a decrease of :math:`\lambda^2/2`. Far from
+# the optimum the prediction may be wrong, so the step is halved until the value falls by a fair share of it. The
+# decrement also tells when to stop, because one half of it is close to the certified gap of
 # :doc:`lesson 07 <07_certificates>`.
 
 
@@ -119,11 +119,11 @@ assert len(decrements) <= 9
 assert np.allclose(pre.solve(problem).delta, points[-1], atol=1e-8)
 
 # %%
-# Once it is near, the error squares itself with every step: the number of right digits doubles. Compare with two others
-# on a problem of 400 rows. Gradient descent uses :math:`m` and not :math:`H`. CLARABEL is an *interior-point* method:
-# it replaces the walls of the cones by a steep but smooth barrier and follows the minimum while the barrier is lowered,
-# a constant factor at a time. We stop it after 1, 2, 3 … iterations and look at the value of its :math:`\delta`. The
-# optimum :math:`\delta^*` is known here, and
+# Close to the solution each step squares the error: the number of correct digits doubles. Compare with two other
+# methods on a problem with 400 rows. Gradient descent uses :math:`m` and not :math:`H`. CLARABEL is an *interior-point*
+# method: it replaces the walls of the cones by a steep but smooth barrier and follows the minimum while the barrier is
+# lowered by a roughly constant factor at a time. We stop it after 1, 2, 3 … iterations and look at the value of its
+# :math:`\delta`. The optimum :math:`\delta^*` is known here, and
 # :math:`\ell(\delta) - \ell(\delta^*) = \mathrm{KL}(\mu(\delta^*)\,\|\,\mu(\delta))` as in lesson 07.
 
 F, a, b, truth = planted(400, 4, seed=9)
@@ -131,7 +131,7 @@ problem = pre.RatioProblem(target=b, features_q=F, log_base=a)
 
 
 def excess(delta):
-    """How far the value is above the optimum, as a divergence between weights."""
+    """Excess of the value over the optimum, as a divergence between weights."""
     log_mu = problem.log_mu(truth)
     return float(np.exp(log_mu) @ (log_mu - problem.log_mu(delta)))
 
@@ -147,7 +147,7 @@ interior, tight = {}, {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-
 for limit in range(1, 61):
     program = pre.primal_program(problem, scaled=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # cvxpy warns that it was stopped early, which is the point
+        warnings.simplefilter("ignore")  # cvxpy warns about the early stop, which is intended
         program.cvxpy.solve(solver=cp.CLARABEL, max_iter=limit, **tight)
     interior[limit] = excess(program.recover()[0])
     if program.cvxpy.status == "optimal":
@@ -169,18 +169,17 @@ assert limit > 2 * (len(newton_excess) - 1)
 assert interior[10] > slow_excess[10] > newton_excess[5]
 
 # %%
-# Newton needs few steps, and each is a pass with its covariance. The interior-point method spends its first iterations
-# on coming near the path that it will follow, and then gains a roughly constant factor in each, until it is near the
-# tolerance that it was asked for. Gradient descent gains a constant factor too, the worse the more the spreads of the
-# features differ.
+# Newton needs few steps, each of them a pass with covariance. The interior-point method spends its first iterations
+# getting close to the path that it follows, and then gains a roughly constant factor in each, until it is near its
+# tolerance. Gradient descent gains a constant factor too, which gets worse the more the scales of the features differ.
 
 # %%
 # The same small matrix in both
 # -----------------------------
 #
-# An interior method looks as if it had to solve for :math:`n` weights. Write the conditions of the dual with
-# multipliers :math:`\nu = (\delta, \nu_0)` for the rows of :math:`A = (F, 1)^\top`, that is for the moment and the sum,
-# and take a Newton step on all of them. The part of the weights is diagonal and can be eliminated by hand:
+# An interior-point method seems to have to solve for :math:`n` weights. Write the optimality conditions of the dual
+# with multipliers :math:`\nu = (\delta, \nu_0)` for the rows of :math:`A = (F, 1)^\top`, that is for the moment and the
+# sum, and take a Newton step on all of them. The block of the weights is diagonal and can be eliminated by hand:
 #
 # .. math::
 #
@@ -189,11 +188,10 @@ assert interior[10] > slow_excess[10] > newton_excess[5]
 #    A\,\mathrm{diag}(\mu)A^\top\,\Delta\nu = A(\mu\circ r_d) - r_p ,
 #    \end{gathered}
 #
-# with :math:`r_d = \log\mu - a + 1 - A^\top\nu` and :math:`r_p = A\mu - (b, 1)`. What has to be solved is a matrix of
-# size :math:`k + 1`. Eliminating its last unknown leaves, for weights with sum one, their covariance :math:`H`.
-# Both methods solve the same small system. They differ in what they carry: Newton has :math:`k` numbers, and weights
-# that belong to them; the interior method has :math:`n` weights of their own, whose sum and moment become right on the
-# way.
+# with :math:`r_d = \log\mu - a + 1 - A^\top\nu` and :math:`r_p = A\mu - (b, 1)`. What remains is a linear system of
+# size :math:`k + 1`. Eliminating its last unknown leaves, for weights with sum one, their covariance :math:`H`. Both
+# methods solve the same small system. They differ in their variables: Newton has :math:`k` numbers, which determine the
+# weights; the interior-point method has :math:`n` independent weights, whose sum and moment become correct on the way.
 
 A, c = np.vstack([F.T, np.ones(len(F))]), np.append(b, 1.0)
 mu, nu, residuals = np.exp(a), np.zeros(5), []
@@ -215,12 +213,11 @@ assert np.allclose(mu, np.exp(problem.log_mu(truth)), atol=1e-10)
 assert np.allclose(schur, problem.hessian(truth), atol=1e-8)
 
 # %%
-# A cone solver's program, counted
-# --------------------------------
+# The size of a cone solver's program
+# -----------------------------------
 #
-# A general cone solver does not know this structure. cvxpy translates the primal into
-# variables, a sparse matrix and cones: each row gets an exponential cone (three rows of the matrix) and a variable of
-# its own. We count.
+# A general cone solver does not know this structure. cvxpy translates the primal into variables, a sparse matrix and
+# cones: each row gets its own exponential cone (three rows of the matrix) and its own variable. We count.
 
 print("    n  form    variables  matrix rows  cones  nonzeros  per row")
 for n in (100, 200, 400):
@@ -235,12 +232,12 @@ for n in (100, 200, 400):
         assert matrix.nnz == n * (4 + 3 if form == "primal" else 4 + 4)
 
 # %%
-# Everything grows in proportion to :math:`n`: about :math:`k + 3` nonzeros for each row in the primal and :math:`k + 4`
-# in the dual, one cone each. A sparse matrix keeps an index beside every number, and the solver factors a larger matrix
-# made from this one and from a block for each cone, once in every iteration. So it is not the *growth* that is worse
-# than Newton's, it is the factor in front of it, the memory, and the number of iterations, which grows slowly if at
-# all. (The package's Newton engine counts more steps than ours above, because near the optimum it saves covariances and
-# makes cheaper steps with gradients only.)
+# Everything grows in proportion to :math:`n`: about :math:`k + 3` nonzeros per row in the primal and :math:`k + 4` in
+# the dual, and one cone per row. A sparse matrix stores an index with every number, and in every iteration the solver
+# factors a larger matrix, built from this one and a block for each cone. So the *growth* is no worse than Newton's; the
+# constant factor, the memory, and the number of iterations are, and the latter grows slowly if at all. (The package's
+# Newton engine takes more steps than ours above, because near the optimum it avoids covariances and takes cheaper steps
+# with gradients only.)
 
 print("    n   CLARABEL primal   CLARABEL dual   Newton")
 for n in (100, 400, 1600):
@@ -252,8 +249,8 @@ for n in (100, 400, 1600):
     assert ours < min(counts)
 
 # %%
-# A pass can be cut into blocks
-# -----------------------------
+# A pass can be split into blocks
+# -------------------------------
 #
 # :math:`(\log Z, m, H)` of two sets of rows give those of their union. With the share
 # :math:`s = Z_2/(Z_1 + Z_2)` of the second set,
@@ -268,8 +265,8 @@ for n in (100, 400, 1600):
 #    \end{aligned}
 #
 # This operation is associative and commutative and has a neutral element, the summary of no rows. So blocks may be
-# visited in any order, by any number of machines, and only :math:`1 + k + k^2` numbers travel. Carrying :math:`\log Z`
-# instead of :math:`Z` keeps everything finite: below, logits of 1,000 would overflow.
+# visited in any order, by any number of machines, and only :math:`1 + k + k^2` numbers have to be sent. Using
+# :math:`\log Z` instead of :math:`Z` keeps everything finite: below, logits of 1,000 would overflow.
 
 
 def merge(one, other):
@@ -293,12 +290,12 @@ shifted = a + 1000.0 + np.linspace(-3.0, 3.0, 2000)
 blocks = slice(0, 700), slice(700, 1990), slice(1990, 2000)
 p1, p2, p3 = (one_pass(F[i], shifted[i], truth) for i in blocks)
 whole = one_pass(F, shifted, truth)
-nothing = (-np.inf, np.zeros(4), np.zeros((4, 4)))
+empty = (-np.inf, np.zeros(4), np.zeros((4, 4)))
 print(f"log Z of the parts {p1[0]:.1f}, {p2[0]:.1f}, {p3[0]:.1f}; merged {merge(p1, merge(p2, p3))[0]:.4f}")
 assert same(merge(merge(p1, p2), p3), whole)
 assert same(merge(p1, merge(p2, p3)), whole)
 assert same(merge(p3, merge(p1, p2)), whole)
-assert same(merge(p2, nothing), p2)
+assert same(merge(p2, empty), p2)
 
 # %%
 # What a pass costs
@@ -306,8 +303,8 @@ assert same(merge(p2, nothing), p2)
 #
 # Count operations. A pass reads :math:`8nk` bytes once. The logits :math:`F\delta` and the mean :math:`F^\top\mu` take
 # :math:`2nk` additions and multiplications each, and there are :math:`n` exponentials. The covariance adds
-# :math:`2nk^2`, or half of it if its symmetry is used. For wide data the covariance is nearly all of the work, so it
-# pays to ask for it rarely.
+# :math:`2nk^2`, or half of that if symmetry is used. With many features the covariance is nearly all of the work, so it
+# pays to compute it rarely.
 
 
 def operations(n, k, covariance):
@@ -337,31 +334,31 @@ work["all rows from zero"] = passes * operations(n, k, True)
 print(f"{passes} passes over {n:,} rows")
 
 # %%
-# The optimum of a random subset of :math:`s` rows differs from that of all rows by sampling error only. Seen from all
-# rows, its squared decrement is of the order of :math:`k` divided by the *effective* number of rows in the subset,
-# :math:`1/\sum_j\mu_j^2`. That is small enough for Newton's quadratic phase: from there few full passes are left.
+# The optimum of a random subset of :math:`s` rows differs from that of all rows only by sampling error. Its squared
+# decrement in the full problem is of the order of :math:`k` divided by the *effective* number of rows in the subset,
+# :math:`1/\sum_j\mu_j^2`. That is small enough for Newton's quadratic phase, so only a few full passes remain.
 
-few = np.random.default_rng(0).choice(n, s, replace=False)
-F_few, a_few = F[few], a[few] + np.log(n / s)
-start_points, _, few_passes = newton(F_few, a_few, b, np.zeros(k), aim=1e-6)
+subset = np.random.default_rng(0).choice(n, s, replace=False)
+F_sub, a_sub = F[subset], a[subset] + np.log(n / s)
+start_points, _, sub_passes = newton(F_sub, a_sub, b, np.zeros(k), aim=1e-6)
 start = start_points[-1]
 points, decrements, passes = newton(F, a, b, start, aim=1e-12)
-first = few_passes * operations(s, k, True)
+first = sub_passes * operations(s, k, True)
 work["few rows first"] = first + passes * operations(n, k, True)
 
-mu = np.exp(pre.RatioProblem(target=b, features_q=F_few).log_mu(start))
+mu = np.exp(pre.RatioProblem(target=b, features_q=F_sub).log_mu(start))
 effective = 1.0 / np.sum(mu**2)
-print(f"{few_passes} passes over {s:,} rows, then {passes} over all")
+print(f"{sub_passes} passes over {s:,} rows, then {passes} over all")
 print(f"squared decrement after the few {decrements[0]:.1e}, k / effective {k / effective:.1e}")
 assert 0.1 * k / effective < decrements[0] < 5 * k / effective
 
 # %%
-# One can go further and keep the curvature of the subset, so that full passes bring only gradients. Each pass then also
-# teaches: the change :math:`y` of the gradient along a step :math:`x` should be :math:`Hx`, and the BFGS formula
-# corrects the kept :math:`H` so that it is. The :math:`k\times k` matrix is all that survives from the subset. This is
-# what the package's engine does on many rows.
+# We can go further and keep the curvature of the subset, so that full passes only compute gradients. Each pass then
+# also improves the curvature: the change :math:`y` of the gradient along a step :math:`x` should be :math:`Hx`, and the
+# BFGS formula corrects the kept :math:`H` accordingly. The :math:`k\times k` matrix is all that is kept from the
+# subset. This is what the package's engine does on many rows.
 
-delta, kept = start, one_pass(F_few, a_few, start)[2]
+delta, kept = start, one_pass(F_sub, a_sub, start)[2]
 trail, m = [], one_pass(F, a, delta)[1]  # its covariance is not used
 while True:
     x = np.linalg.solve(kept, b - m)
@@ -390,11 +387,11 @@ plt.show()
 # When a cone solver is the better choice
 # ---------------------------------------
 #
-# * **Constraints on the weights.** Newton works with :math:`\delta` and gets the weights from [LINK]. A limit on single
-#   weights changes [LINK] itself. In the dual program it is one line. (A limit that is too low leaves no weights that
-#   reach the target; the solver's status says so.)
-# * **An independent check.** Two methods that share no code and agree are worth more than one.
-# * **Teaching and trying out**: the program can be printed, changed and solved again.
+# * **Constraints on the weights.** Newton works with :math:`\delta` and gets the weights from [LINK]. A limit on
+#   individual weights changes [LINK] itself. In the dual program it is one line. (If the limit is too low, no weights
+#   reach the target, and the solver reports infeasibility.)
+# * **An independent check.** Agreement between two methods that share no code is worth more than one result.
+# * **Teaching and experimenting**: the program can be printed, changed and solved again.
 
 rows, base, _, _ = planted(60, 2, seed=3)
 target = one_pass(rows, base, np.array([0.8, -0.5]))[1]
@@ -426,16 +423,16 @@ assert np.allclose(rows.T @ capped, target, atol=1e-6)
 # Exercises
 # ---------
 #
-# **Exercise 1.** By hand: one feature, rows 0 and 1 with equal base weights, :math:`b = 0.25`. Do the first Newton step
-# from :math:`\delta = 0`. How far is it from the answer :math:`-\log 3`?
+# **Exercise 1.** By hand: one feature, rows 0 and 1 with equal base weights, :math:`b = 0.25`. Compute the first Newton
+# step from :math:`\delta = 0`. How far is it from the solution :math:`-\log 3`?
 #
 # Solution 1
 # ^^^^^^^^^^
 #
 # At zero the weights are one half each: :math:`m = 0.5` and :math:`H = 0.25`. The step is
 # :math:`d = (0.25 - 0.5)/0.25 = -1`, the squared decrement :math:`0.25`. The answer is
-# :math:`\delta = \log(0.25/0.75) = -1.0986`, so one step leaves an error of 0.0986, the second one of 0.0023, and the
-# third one of about a millionth.
+# :math:`\delta = \log(0.25/0.75) = -1.0986`, so one step leaves an error of 0.0986, the second 0.0023, and the third
+# about a millionth.
 
 two = (np.array([[0.0], [1.0]]), np.log([0.5, 0.5]), np.array([0.25]))
 points, decrements, _ = newton(*two, np.zeros(1))
@@ -446,15 +443,15 @@ assert 0.002 < points[2][0] + np.log(3.0) < 0.0025
 assert 0.0 < points[3][0] + np.log(3.0) < 2e-6
 
 # %%
-# **Exercise 2.** Take the line search out of ``newton`` (always :math:`t = 1`) and start the two-row problem at
+# **Exercise 2.** Remove the line search from ``newton`` (always :math:`t = 1`) and start the two-row problem at
 # :math:`\delta = 3`. What happens, and why?
 #
 # Solution 2
 # ^^^^^^^^^^
 #
-# It runs away. At :math:`\delta = 3` nearly all weight is on one row, the curvature is small and the parabola promises
-# too much: the step goes far past the answer to where *all* weight is on the other row, where the curvature is smaller
-# still. The halving of steps is not a detail.
+# It diverges. At :math:`\delta = 3` nearly all the weight is on one row, the curvature is small and the parabola
+# predicts too much: the step goes far past the solution to where *all* the weight is on the other row and the curvature
+# is smaller still. The line search is essential.
 
 delta, visited = 3.0, []
 for _ in range(2):
@@ -468,18 +465,18 @@ assert abs(visited[1]) > 1e4
 assert np.isclose(safe[-1][0], -np.log(3.0))
 
 # %%
-# **Exercise 3.** A random subset is unbiased for every average. Is its answer always a good start, only less accurate?
-# Take 3,000 rows in the plane, standard normal, and the target :math:`(2, 0)`, the mean of that law under the strong
-# tilt :math:`\delta = (2, 0)`. Draw 20 subsets of 60 rows. For how many of them does the subset problem have an
-# answer?
+# **Exercise 3.** A random subset is unbiased for every average. Is its solution always a good starting point, just less
+# accurate? Take 3,000 standard normal rows in the plane and the target :math:`(2, 0)`, the mean of that distribution
+# under the strong tilt :math:`\delta = (2, 0)`. Draw 20 subsets of 60 rows. For how many of them does the subset
+# problem have a solution?
 #
 # Solution 3
 # ^^^^^^^^^^
 #
-# For a good part of them there is none: the target is inside the hull of all rows and outside the hull of the few
-# (:doc:`lesson 05 <05_hull>`). Their Newton method would run away, and its last point is a bad start. An engine that
-# solves few rows first has to notice and go on with all of them. A sample may be unbiased for every average and still
-# miss the edge.
+# For a good part of them there is none: the target is inside the hull of all rows but outside the hull of the subset
+# (:doc:`lesson 05 <05_hull>`). Newton's method would diverge there, and its last point is a bad start. An engine that
+# solves a subset first has to notice this and continue with all rows. A sample may be unbiased for every average and
+# still miss the edge.
 
 rng = np.random.default_rng(11)
 F = rng.normal(size=(3000, 2))
@@ -487,8 +484,8 @@ strong = np.array([2.0, 0.0])
 assert pre.minimal_radius(pre.RatioProblem(target=strong, features_q=F)).position is pre.Position.INSIDE
 lost = 0
 for _ in range(20):
-    some = F[rng.choice(3000, 60, replace=False)]
-    hull = pre.minimal_radius(pre.RatioProblem(target=strong, features_q=some))
+    drawn = F[rng.choice(3000, 60, replace=False)]
+    hull = pre.minimal_radius(pre.RatioProblem(target=strong, features_q=drawn))
     lost += hull.position is pre.Position.OUTSIDE
 print(f"target {strong}: outside the hull of 60 rows in {lost} of 20 subsets")
 assert lost >= 4

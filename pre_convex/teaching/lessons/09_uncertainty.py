@@ -3,14 +3,14 @@ r"""
 ===================================================
 
 The estimate :math:`\hat\delta` is computed from samples. Other samples would give another estimate. How far may it be
-from the truth? After this lesson you know
+from the truth? After this lesson you will know
 
-* how much one single sample moves :math:`\hat\delta`, and how to check it by leaving that sample out;
+* how much a single sample moves :math:`\hat\delta`, and how to check this by leaving the sample out;
 * how these influences add up to a covariance, the *sandwich* :math:`H^{-1} S H^{-1}`;
 * why influences must be centred: shifting all features by a constant does not change :math:`\hat\delta`, so it must
   not change the error bars either;
-* how to test an interval by simulation, and how exact such a test is;
-* when there is no honest interval.
+* how to test an interval by simulation, and how accurate such a test is;
+* when there is no valid interval.
 
 Symbols: weights :math:`w_i \propto l_p(x_{p,i})` of the p side, target :math:`b = \sum_i w_i f(x_{p,i})`, rows
 :math:`F_j = f(x_{q,j})`, base weights :math:`e^{a_j} \propto l_q(x_{q,j})`, tilted weights
@@ -22,9 +22,9 @@ Symbols: weights :math:`w_i \propto l_p(x_{p,i})` of the p side, target :math:`b
 # A problem whose answer is known
 # -------------------------------
 #
-# Both priors are the same normal law in the plane, with correlated coordinates. A latent :math:`x` is observed as
-# :math:`y = x + \text{noise}` with noise of variance one; on the p side :math:`y_p = (0.8, -0.3)` was seen, on the q
-# side :math:`y_q = (0, 0)`. Equal priors cancel in the ratio of the posteriors, so only the likelihoods are left:
+# Both priors are the same normal distribution in the plane, with correlated coordinates. A latent :math:`x` is observed
+# as :math:`y = x + \text{noise}` with noise of variance one; on the p side we observed :math:`y_p = (0.8, -0.3)`, on
+# the q side :math:`y_q = (0, 0)`. Equal priors cancel in the ratio of the posteriors, so only the likelihoods remain:
 #
 # .. math::
 #
@@ -58,16 +58,16 @@ print("estimate", delta.round(3), "  truth", truth)
 # One sample moves the answer
 # ---------------------------
 #
-# At the solution the gradient is zero: :math:`\sum_j \mu_j F_j = b`. Take sample :math:`i` of the p side away. The
-# other weights are scaled up by :math:`1/(1 - w_i)`, so the target moves from :math:`b` to
+# At the solution the gradient is zero: :math:`\sum_j \mu_j F_j = b`. Remove sample :math:`i` from the p side. The other
+# weights are scaled up by :math:`1/(1 - w_i)`, so the target moves from :math:`b` to
 #
 # .. math::
 #
 #    \frac{b - w_i f(x_{p,i})}{1 - w_i} = b - \frac{w_i}{1 - w_i}\,\bigl(f(x_{p,i}) - b\bigr).
 #
-# The deviation from :math:`b` counts, not the feature itself. When the target moves by :math:`u`, the solution moves
-# by :math:`H^{-1} u` to first order, because :math:`H` is the derivative of :math:`\sum_j \mu_j F_j` by
-# :math:`\delta`. Taking a q sample away moves the mean of :math:`F` under :math:`\mu` in the same manner, and
+# What counts is the deviation from :math:`b`, not the feature itself. When the target moves by :math:`u`, the solution
+# moves by :math:`H^{-1} u` to first order, because :math:`H` is the derivative of :math:`\sum_j \mu_j F_j` with respect
+# to :math:`\delta`. Removing a q sample moves the mean of :math:`F` under :math:`\mu` in the same manner, and
 # :math:`\delta` the opposite way. These are the influences [INFL]:
 #
 # .. math::
@@ -91,9 +91,9 @@ influence_q = -mu[:, None] * (x_q - b) @ np.linalg.inv(H)
 assert np.abs(mu @ x_q - b).max() < 1e-6  # the gradient is zero at the estimate
 
 # %%
-# The check: leave out each of the 600 samples in turn and solve again. Without :math:`x_{p,i}` only the target
-# changes, without :math:`x_{q,j}` one base weight becomes zero. All problems share :math:`F`, so ``solve_many`` takes
-# them at once.
+# To check, leave out each of the 600 samples in turn and solve again. Without :math:`x_{p,i}` only the target changes;
+# without :math:`x_{q,j}` one base weight becomes zero. All problems share :math:`F`, so ``solve_many`` solves them
+# together.
 
 without_p = b - (w / (1.0 - w))[:, None] * (x_p - b)
 left_p = pre.solve_many(x_q, without_p, np.log(base))
@@ -102,7 +102,7 @@ np.fill_diagonal(log_bases, -np.inf)
 left_q = pre.solve_many(x_q, np.tile(b, (n, 1)), log_bases)
 assert all(status.ok for status in [*left_p.status, *left_q.status])
 
-change_p = delta - left_p.delta  # what each sample had contributed
+change_p = delta - left_p.delta  # contribution of each sample
 change_q = delta - left_q.delta
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.8), layout="constrained")
 right.plot([-0.024, 0.024], [-0.024, 0.024], color=GREY, linewidth=1)
@@ -124,10 +124,11 @@ right.legend(markerscale=1.5)
 plt.show()
 
 # %%
-# In the left panel, samples near :math:`b` have little influence, however large their weight; those far out have
-# little weight, because the likelihood has taken it away. The most influential ones lie across the long axis of the
-# cloud: :math:`H^{-1}` magnifies directions in which :math:`F` varies little. Of all samples, the deviation from
-# :math:`b` is larger along the long axis :math:`(1, 1)`; of the 15 most influential ones it is larger across.
+# In the left panel, samples near :math:`b` have little influence, however large their weight; samples far out have
+# little influence because the likelihood gives them little weight. The most influential ones lie off the long axis of
+# the cloud: :math:`H^{-1}` magnifies directions in which :math:`F` varies little. Over all samples the deviation from
+# :math:`b` is larger along the long axis :math:`(1, 1)` than across it; over the 15 most influential ones it is larger
+# across.
 
 for side, x, predicted in (("p", x_p, influence_p), ("q", x_q, influence_q)):
     across, along = (np.abs((x - b) @ axis) for axis in ([1.0, -1.0], [1.0, 1.0]))
@@ -140,8 +141,8 @@ for side, x, predicted in (("p", x_p, influence_p), ("q", x_q, influence_q)):
 # The sandwich
 # ------------
 #
-# The samples are independent, so the variance of the sum of their influences is the sum of the squares. With
-# :math:`S` the sum of squares before :math:`H^{-1}` is applied,
+# The samples are independent, so the variance of the sum of their influences is estimated by the sum of their squares.
+# With :math:`S` the sum of squares before :math:`H^{-1}` is applied,
 #
 # .. math::
 #
@@ -174,11 +175,11 @@ print(fit.summary())
 #
 #    -\langle b + 3, \delta\rangle + \log \sum_j e^{a_j + \langle \delta, F_j + 3\rangle}
 #
-# the two :math:`\langle 3, \delta\rangle` cancel. So :math:`\hat\delta` stays, and its error stays. In the centred
-# influences the shift cancels as well. The paper's formula uses the variance of :math:`n_p w_i f(x_{p,i})`, that is
-# the deviations :math:`n_p w_i f(x_{p,i}) - b`, in place of :math:`n_p w_i (f(x_{p,i}) - b)`. The difference is
+# the two :math:`\langle 3, \delta\rangle` cancel. So :math:`\hat\delta` and its error stay the same. In the centred
+# influences the shift cancels as well. The paper's formula uses the variance of :math:`n_p w_i f(x_{p,i})`, that is the
+# deviations :math:`n_p w_i f(x_{p,i}) - b`, in place of :math:`n_p w_i (f(x_{p,i}) - b)`. The difference is
 # :math:`(n_p w_i - 1)\, b`. It treats the sum that normalises the weights as known, although it is estimated from the
-# same samples, and it grows with the size of :math:`b`.
+# same samples, and its error grows with the size of :math:`b`.
 
 shifted = pre.PosteriorRatio(lambda x: x + 3.0).fit(x_p, x_q, l_p, l_q)
 assert np.allclose(shifted.delta_, delta, atol=1e-6)
@@ -193,12 +194,12 @@ assert shifted.covariance("paper")[0, 0] > 1.2 * shifted.covariance()[0, 0]
 # Coverage
 # --------
 #
-# A 95 % region should hold the truth in 95 of 100 repetitions of the whole experiment. Here the experiment is
+# A 95 % region should contain the truth in 95 of 100 repetitions of the whole experiment. Here the experiment is
 # repeated 2,000 times with fresh samples. Newton's method for all repetitions at once takes a few lines of NumPy.
 
 
 def estimate(x_p, x_q, steps=7):
-    """Estimates, weights, b and H; samples of shape (runs, n, 2)."""
+    """Estimates, weights, b and H for samples of shape (runs, n, 2)."""
     w = np.exp(-0.5 * np.square(x_p - y_p).sum(axis=2))
     base = np.exp(-0.5 * np.square(x_q - y_q).sum(axis=2))
     w, base = w / w.sum(axis=1, keepdims=True), base / base.sum(axis=1, keepdims=True)
@@ -216,7 +217,7 @@ def estimate(x_p, x_q, steps=7):
 
 
 def covariance(x_p, x_q, w, mu, b, H, shift=0.0, centred=True):
-    """The sandwich for features x + shift; or the paper's formula."""
+    """The sandwich for features x + shift, or the paper's formula."""
     S, m = 0.0, (b + shift)[:, None]
     for v, x in ((w, x_p), (mu, x_q)):
         f, v = x + shift, v[:, :, None]
@@ -226,14 +227,14 @@ def covariance(x_p, x_q, w, mu, b, H, shift=0.0, centred=True):
     return inverse @ S @ inverse
 
 
-one, *its_rest = estimate(x_p[None], x_q[None])  # our own sample, for a check
+one, *its_rest = estimate(x_p[None], x_q[None])  # check on our own sample
 assert np.allclose(one[0], delta, atol=1e-6)
 assert np.allclose(covariance(x_p[None], x_q[None], *its_rest)[0], V, rtol=1e-4)
 
 # %%
-# A share that is counted in 2,000 repetitions is itself uncertain: its standard error is
-# :math:`\sqrt{0.95 \cdot 0.05 / 2000}`, about half a percent. So do not ask for 95.0 %, ask whether the share is
-# within a few of these.
+# A share counted over 2,000 repetitions is itself uncertain: its standard error is
+# :math:`\sqrt{0.95 \cdot 0.05 / 2000}`, about half a percentage point. So do not expect exactly 95.0 %; check that the
+# share is within a few standard errors.
 
 runs = 2000
 chi2 = 5.991  # 95 % quantile, two degrees of freedom
@@ -242,7 +243,7 @@ deltas, *rest = estimate(many_p, many_q)
 
 
 def covers(delta, V):
-    """How often the ellipse and the interval of delta_1 hold the truth."""
+    """How often the ellipse and the interval for delta_1 contain the truth."""
     off = delta - truth
     distance = np.einsum("rk,rkl,rl->r", off, np.linalg.inv(V), off)
     inside = np.abs(off[:, 0]) <= 1.96 * np.sqrt(V[:, 0, 0])
@@ -267,18 +268,18 @@ assert np.all(np.abs(shares[0.0, True] - 0.95) < 4 * binomial)
 assert np.all(shares[3.0, False] > 0.95 + 4 * binomial)
 
 # %%
-# The centred shares are within four standard errors of what they promise. The formula of the paper depends on the
-# origin of the features: with the shift it covers too much. That is not the safe side: intervals that are too long
-# overlook effects that are there. (In other settings the same formula covers too little; the page on coverage of this
-# site has 10,000 repetitions of eight scenarios.)
+# The centred shares are within four standard errors of 95 %. The formula of the paper depends on the origin of the
+# features: with the shift it covers too much. That is not on the safe side: intervals that are too long miss effects
+# that are there. (In other settings the same formula covers too little; the page :doc:`/coverage` has 10,000
+# repetitions of eight scenarios.)
 #
 # The ellipse
 # -----------
 #
 # The region is an ellipse, :math:`(\delta - \hat\delta)^\top V^{-1} (\delta - \hat\delta) \le \chi^2`. It is tilted,
 # because the coordinates are correlated: if one coefficient is too large, the other tends to be too small. The grey
-# points are the 2,000 repetitions, spread around the truth; the ellipse of our one fit has their size and their tilt,
-# around its own estimate. On the right, intervals of :math:`\delta_1` in 60 repetitions.
+# points are the 2,000 repetitions, spread around the truth; the ellipse of our single fit has the same size and tilt,
+# centred at its own estimate. Right: intervals for :math:`\delta_1` in 60 repetitions.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.9), layout="constrained")
 plot_ellipse(fit.inference(), points=deltas, ax=left)
@@ -306,8 +307,8 @@ assert spread[0, 1] < 0.0
 assert np.abs(V_all.mean(axis=0) / spread - 1.0).max() < 0.1
 
 # %%
-# Intervals of the ratio and of the divergence
-# --------------------------------------------
+# Intervals for the ratio and the divergence
+# ------------------------------------------
 #
 # :math:`\log r(x) = \langle \hat\delta, f(x)\rangle - \log Z`, and :math:`\log Z` is estimated too. A q sample moves
 # it by :math:`\mu_j - e^{a_j}` directly, and both sides move it through :math:`\hat\delta`, by
@@ -320,9 +321,9 @@ assert np.abs(V_all.mean(axis=0) / spread - 1.0).max() < 0.1
 #    x_{q,j}:&\quad -\langle z, \mu_j (F_j - b)\rangle - (\mu_j - e^{a_j}).
 #    \end{aligned}
 #
-# At :math:`f(x) = b` the first parts vanish and only the noise of :math:`\log Z` is left. For the divergence
-# :math:`-\ell(\hat\delta)` the derivative by :math:`\delta` is zero at the solution, so :math:`\hat\delta`'s own
-# noise has no first-order effect; what is left is :math:`w_i\langle\delta, f(x_{p,i}) - b\rangle` and
+# At :math:`f(x) = b` the first terms vanish and only the noise of :math:`\log Z` remains. For the divergence
+# :math:`-\ell(\hat\delta)` the derivative with respect to :math:`\delta` is zero at the solution, so the noise of
+# :math:`\hat\delta` has no first-order effect; what remains is :math:`w_i\langle\delta, f(x_{p,i}) - b\rangle` and
 # :math:`-(\mu_j - e^{a_j})`.
 
 line = np.linspace(-3.0, 3.0, 61)
@@ -360,16 +361,16 @@ assert low < true_divergence < high
 assert band.std_error.min() > 0.0
 
 # %%
-# Intervals of the divergence hold away from :math:`\delta = 0` only: there both of its influences vanish, and the law
-# of :math:`-\ell(\hat\delta)` is a weighted sum of :math:`\chi^2` variables. ``fit.divergence_p_value()`` knows that
-# law.
+# Intervals for the divergence are valid only away from :math:`\delta = 0`: at zero both of its influences vanish, and
+# :math:`-\ell(\hat\delta)` is distributed as a weighted sum of :math:`\chi^2` variables. ``fit.divergence_p_value()``
+# uses that distribution.
 #
-# A radius leaves no honest interval
-# ----------------------------------
+# No valid interval with a radius
+# -------------------------------
 #
-# With :math:`R > 0` the estimate is pulled towards zero (:doc:`06_radius`). Here the pull is larger than the noise,
-# and it does not average out. An interval of the usual width around the pulled estimate misses the truth far too
-# often. The package refuses to draw one.
+# With :math:`R > 0` the estimate is shrunk towards zero (:doc:`06_radius`). Here this bias is larger than the noise,
+# and it does not average out. An interval of the usual width around the biased estimate misses the truth far too often.
+# The package refuses to compute one.
 
 try:
     pre.PosteriorRatio(radius=0.1).fit(x_p, x_q, l_p, l_q).conf_int()
@@ -378,27 +379,27 @@ except pre.DataError as refusal:
 else:
     raise AssertionError("an interval with a radius should have been refused")
 
-few = 200
-pulled = np.empty((few, 2))
-for i in range(few):
+repeats = 200
+pulled = np.empty((repeats, 2))
+for i in range(repeats):
     problem = pre.RatioProblem.from_samples(many_p[i], many_q[i], l_p, l_q)
     pulled[i] = pre.solve(problem.with_radius(0.1)).delta
-covered = covers(pulled, V_all[:few])[0]
-noise = np.sqrt(covered * (1.0 - covered) / few)
+covered = covers(pulled, V_all[:repeats])[0]
+noise = np.sqrt(covered * (1.0 - covered) / repeats)
 print(f"truth                   {truth}")
-print(f"mean of {few}, R = 0     {deltas[:few].mean(axis=0).round(3)}")
-print(f"mean of {few}, R = 0.1   {pulled.mean(axis=0).round(3)}")
+print(f"mean of {repeats}, R = 0     {deltas[:repeats].mean(axis=0).round(3)}")
+print(f"mean of {repeats}, R = 0.1   {pulled.mean(axis=0).round(3)}")
 print(f"a 95 % ellipse around the pulled estimate covers {covered:.0%} ± {noise:.0%}")
-assert covered < 0.95 - 4 * np.sqrt(0.95 * 0.05 / few)
-assert truth[0] - pulled[:, 0].mean() > deltas[:, 0].std()  # the pull and the noise
+assert covered < 0.95 - 4 * np.sqrt(0.95 * 0.05 / repeats)
+assert truth[0] - pulled[:, 0].mean() > deltas[:, 0].std()  # the bias exceeds the noise
 
 # %%
 # Exercises
 # ---------
 #
-# **Exercise 1.** KLIEP with one feature and hardly any data: four p samples 0, 0, 0, 1, two q samples 0 and 1.
-# Compute :math:`\hat\delta`, :math:`\mu`, :math:`H` and the variance of :math:`\hat\delta` by hand. Do you know the
-# number from somewhere else?
+# **Exercise 1.** KLIEP with one feature and hardly any data: four p samples 0, 0, 0, 1 and two q samples 0 and 1.
+# Compute :math:`\hat\delta`, :math:`\mu`, :math:`H` and the variance of :math:`\hat\delta` by hand. Do you recognise
+# the number?
 #
 # Solution 1
 # ^^^^^^^^^^
@@ -414,7 +415,7 @@ assert truth[0] - pulled[:, 0].mean() > deltas[:, 0].std()  # the pull and the n
 #    \frac{30/256}{(3/16)^2} = \frac{10}{3} = \frac13 + \frac11 + \frac11 + \frac11 .
 #
 # With a feature that is 0 or 1, :math:`\hat\delta` is the logarithm of an odds ratio, and the sandwich is Woolf's
-# formula of 1955: the sum of one over each of the four counts 3, 1, 1, 1.
+# formula of 1955: the sum of the reciprocals of the four counts 3, 1, 1, 1.
 
 tiny = pre.KLIEP().fit([[0.0], [0.0], [0.0], [1.0]], [[0.0], [1.0]])
 print(f"delta {tiny.delta_[0]:.4f}, variance {tiny.covariance()[0, 0]:.4f}")
@@ -423,19 +424,18 @@ assert np.isclose(tiny.covariance()[0, 0], 10.0 / 3.0, rtol=1e-5)
 
 # %%
 # **Exercise 2.** The theory is for large samples. Repeat the simulation with 50 samples on each side and likelihoods
-# that are four times as precise (``pre.Gaussian(y_p, precision=4.0)``). What is the true :math:`\delta`, how many
-# samples are the p weights worth, and how often does the 95 % region hold the truth? Compare with ``kind="hc3"``,
-# which divides every influence by one minus its leverage and so brings it close to the change when the sample is left
+# that are four times as precise (``pre.Gaussian(y_p, precision=4.0)``). What is the true :math:`\delta`, what is the
+# effective sample size of the p weights, and how often does the 95 % region contain the truth? Compare with
+# ``kind="hc3"``, which divides every influence by one minus its leverage, close to the change when the sample is left
 # out.
 #
 # Solution 2
 # ^^^^^^^^^^
 #
-# The exponents are four times as large, so :math:`\delta^* = 4(y_p - y_q)`. The sharp likelihood leaves few samples
-# with weight, and the centred region covers too little: the sample seldom holds the points whose influence would be
-# largest. HC3 makes every influence larger, so its region contains the other one and holds the truth more often. It
-# repairs most of the loss. No theorem stands behind it for so few samples, so look at the effective sample size
-# first.
+# The exponents are four times as large, so :math:`\delta^* = 4(y_p - y_q)`. The sharp likelihood leaves weight on few
+# samples, and the centred region covers too little: the sample seldom contains the points whose influence would be
+# largest. HC3 enlarges every influence, so its region contains the other one and covers the truth more often. It
+# repairs most of the loss. No theorem guarantees this for so few samples, so check the effective sample size first.
 
 sharp_p, sharp_q = pre.Gaussian(y_p, precision=4.0), pre.Gaussian(y_q, precision=4.0)
 inside, worth, small_runs = {"centred": 0, "hc3": 0}, [], 400
@@ -459,19 +459,18 @@ repaired = inside["hc3"] - inside["centred"]
 assert repaired > 0.5 * lost  # most of the loss
 
 # %%
-# **Exercise 3.** Both priors of this lesson are the same law. So save samples: use the *same* rows on both sides,
-# ``x_q = x_p``, and pass ``paired=True``. How large is the error of :math:`\hat\delta` now? What does the formula for
-# independent samples say?
+# **Exercise 3.** Both priors of this lesson are the same distribution. So save samples: use the *same* rows on both
+# sides, ``x_q = x_p``, and pass ``paired=True``. How large is the error of :math:`\hat\delta` now? What does the
+# formula for independent samples say?
 #
 # Solution 3
 # ^^^^^^^^^^
 #
-# There is no error at all. With the same rows :math:`\mu_j \propto l_q(x_j)\, e^{\langle\delta, x_j\rangle}`, which
-# at :math:`\delta = y_p - y_q` is proportional to :math:`l_p(x_j)`: then :math:`\mu = w` exactly and the moments
-# match, whatever the rows are. Each row has two influences that cancel, since :math:`w_i - \mu_i = 0`. They must be
-# added before they are squared. The formula for independent samples squares first, and claims an error that is not
-# there. Where the model is not exactly right the influences cancel in part; that is the case of
-# :doc:`12_explanation`.
+# It is zero. With the same rows :math:`\mu_j \propto l_q(x_j)\, e^{\langle\delta, x_j\rangle}`, which at
+# :math:`\delta = y_p - y_q` is proportional to :math:`l_p(x_j)`: then :math:`\mu = w` exactly and the moments match,
+# whatever the rows are. Each row has two influences that cancel, since :math:`w_i - \mu_i = 0`. They must be added
+# before they are squared. The formula for independent samples squares first, and reports an error that does not exist.
+# If the model is not exactly right, the influences cancel in part; that is the situation in :doc:`12_explanation`.
 
 paired = pre.PosteriorRatio(paired=True).fit(x_p, x_p, l_p, l_q)
 claimed = pre.PosteriorRatio().fit(x_p, x_p, l_p, l_q)

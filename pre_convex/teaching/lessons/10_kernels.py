@@ -2,13 +2,13 @@ r"""
 10 Kernels
 ==========
 
-So far you chose the features, and the ratio had the shape that they allow. A kernel chooses infinitely many features at
-once. After this lesson you know
+So far you chose the features, and they determined which shapes the ratio could have. A kernel amounts to infinitely
+many features at once. After this lesson you will know
 
 * why a linear or quadratic log-ratio can match its moments exactly and still have the wrong shape;
-* how the duality works when nobody ever writes the features down: all that is needed is the Gram matrix;
+* how the duality works when the features are never written down: all it needs is the Gram matrix;
 * why a kernel needs a radius :math:`R > 0`, and that :math:`R` is a distance between two smoothed samples;
-* that the answer is a difference of two kernel sums, a fact that drops out of the optimality conditions;
+* that the solution is a difference of two kernel sums, which follows from the optimality conditions;
 * how to choose the radius and the length scale, how much data a kernel needs, and what landmarks are.
 
 Symbols: kernel :math:`k(x, y) = \langle \varphi(x), \varphi(y) \rangle` with length scale :math:`s`, its space of
@@ -21,8 +21,8 @@ functions :math:`\mathcal{H}` with norm :math:`\|\cdot\|_{\mathcal{H}}`, Gram ma
 # A ratio with two bumps
 # ----------------------
 #
-# The p side is a mixture of two normal laws, the q side one wide normal law. There are no likelihoods: this is KLIEP,
-# :math:`w_i = 1/n_p` and :math:`e^{a_j} = 1/n_q`.
+# The p side is a mixture of two normal distributions, the q side one wide normal distribution. There are no
+# likelihoods: this is KLIEP, :math:`w_i = 1/n_p` and :math:`e^{a_j} = 1/n_q`.
 
 import textwrap
 
@@ -72,18 +72,18 @@ ax.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.5, 0.14))
 plt.show()
 
 # %%
-# How good is a fit? The score :math:`E_p[h] - \log E_q[e^h]` on new data says it, with :math:`E_p` and :math:`E_q` the
-# means under the two laws and :math:`h` the fitted log-ratio. It is at most the divergence
-# :math:`\mathrm{KL}(p\,\|\,q) = E_p[\log(p/q)]`, and reaches it only for the true log-ratio, up to a constant. As we
-# know both laws here, we need no new data: integrals give what endlessly many of them would.
+# How good is a fit? We judge it by the score :math:`E_p[h] - \log E_q[e^h]` on new data, with :math:`E_p` and
+# :math:`E_q` the means under the two distributions and :math:`h` the fitted log-ratio. It is at most the divergence
+# :math:`\mathrm{KL}(p\,\|\,q) = E_p[\log(p/q)]`, and reaches it only for the true log-ratio, up to a constant. Since we
+# know both distributions here, we need no new data: integrals give the score on infinitely many points.
 
 fine = np.linspace(-8.0, 8.0, 1601)[:, None]
-law_p, law_q = density_p(fine[:, 0]) * 0.01, normal(fine[:, 0], 0.0, 1.6) * 0.01
+mass_p, mass_q = density_p(fine[:, 0]) * 0.01, normal(fine[:, 0], 0.0, 1.6) * 0.01
 
 
 def worth(h):
-    """Score on endlessly many new data, of a log-ratio given on the fine grid."""
-    return law_p @ h - np.log(law_q @ np.exp(h - h.max())) - h.max()
+    """Score of a log-ratio, given on the fine grid, on infinitely many new points."""
+    return mass_p @ h - np.log(mass_q @ np.exp(h - h.max())) - h.max()
 
 
 best = worth(true_log_ratio(fine[:, 0]))
@@ -92,23 +92,23 @@ print(f"moments matched to {np.abs(residual).max():.0e}")
 for name, fit in (("linear", linear), ("quadratic", quadratic)):
     print(f"{name:10s} score {worth(fit.log_ratio(fine)):.3f}")
 print(f"truth      score {best:.3f}, the divergence")
-assert abs(law_p.sum() - 1.0) < 1e-5
-assert abs(law_q.sum() - 1.0) < 1e-5
-assert abs(best - law_p @ true_log_ratio(fine[:, 0])) < 1e-4
+assert abs(mass_p.sum() - 1.0) < 1e-5
+assert abs(mass_q.sum() - 1.0) < 1e-5
+assert abs(best - mass_p @ true_log_ratio(fine[:, 0])) < 1e-4
 assert np.abs(residual).max() < 1e-6
 assert worth(quadratic.log_ratio(fine)) < 0.2 * best
 
 # %%
-# The quadratic fit reproduces the mean of :math:`x` and of :math:`x^2`, and reaches a small part of the divergence. It
-# cannot do better: a parabola has one hump.
+# The quadratic fit reproduces the mean of :math:`x` and of :math:`x^2`, but reaches only a small part of the
+# divergence. It cannot do better: a parabola has only one hump.
 #
 # Features that are never written down
 # ------------------------------------
 #
-# Take :math:`k(x, y) = e^{-(x - y)^2 / 2 s^2}`. There is a space :math:`\mathcal{H}` and a map :math:`\varphi` into
-# it with :math:`k(x, y) = \langle\varphi(x), \varphi(y)\rangle`; its dimension is infinite. Use :math:`\varphi` as
+# Take :math:`k(x, y) = e^{-(x - y)^2 / 2 s^2}`. There is a space :math:`\mathcal{H}` and a map :math:`\varphi` into it
+# with :math:`k(x, y) = \langle\varphi(x), \varphi(y)\rangle`; its dimension is infinite. Use :math:`\varphi` as
 # features. Then :math:`\langle\delta, \varphi(x)\rangle = h(x)` is a function, the target is
-# :math:`b = \sum_i w_i \varphi(x_{p,i})`, and the two programs read
+# :math:`b = \sum_i w_i \varphi(x_{p,i})`, and the two programs are
 #
 # .. math::
 #
@@ -130,10 +130,10 @@ assert worth(quadratic.log_ratio(fine)) < 0.2 * best
 # sides, let :math:`K` be the Gram matrix of all of them and :math:`c = (w, -\mu)`; then the squared norm is
 # :math:`c^\top K c`. The dual never needs :math:`\varphi`.
 #
-# Any factor :math:`K = C C^\top` gives finite coordinates: row :math:`i` of :math:`C` stands for
-# :math:`\varphi(x_i)`, since inner products of rows are the kernel's. In these coordinates the norm of
-# :math:`\mathcal{H}` is the Euclidean norm, and we are back at the problem of the lessons before, with ``norm=2``.
-# ``pre.Kernel`` makes such coordinates.
+# Any factor :math:`K = C C^\top` gives finite coordinates: row :math:`i` of :math:`C` stands for :math:`\varphi(x_i)`,
+# since inner products of rows equal values of the kernel. In these coordinates the norm of :math:`\mathcal{H}` is the
+# Euclidean norm, and we are back at the problem of the lessons before, with ``norm=2``. ``pre.Kernel`` makes such
+# coordinates.
 
 s = 0.5
 points = np.concatenate([x_p, x_q])
@@ -150,20 +150,20 @@ for i in (1, 10, 20, 30, 40):
 assert values[39] < 1e-7 * values[0]
 
 # %%
-# Few coordinates are enough, because the eigenvalues fall fast: points close to each other have nearly the same
+# A few coordinates are enough, because the eigenvalues decay fast: points close to each other have nearly the same
 # features.
 #
 # Why the radius must be positive
 # -------------------------------
 #
-# For different points the Gram matrix of this kernel is positive definite. So :math:`c^\top K c = 0` only for
+# For distinct points the Gram matrix of this kernel is positive definite. So :math:`c^\top K c = 0` only for
 # :math:`c = 0`. But :math:`c = (w, -\mu)` has the entries :math:`w`. No weights on the q points reproduce the target:
 # it is outside the hull for every sample, however large (:doc:`05_hull`). With :math:`R = 0` the dual has no feasible
-# point and the primal runs away, along a function whose mean over the p points is larger than its value at every q
+# point and the primal is unbounded, along a function whose mean over the p points is larger than its value at every q
 # point.
 #
-# The distance from the hull shrinks quickly as the length scale grows, and is soon smaller than any computer can tell
-# from zero. That does not help: the answer would then be wild instead of infinite.
+# The distance from the hull shrinks quickly as the length scale grows, and soon cannot be distinguished from zero in
+# floating point. That does not help: the solution would then be wild instead of infinite.
 
 print("length scale   distance of b from the hull")
 distances = []
@@ -186,7 +186,7 @@ else:
 # The kernel dual by hand
 # -----------------------
 #
-# Now with :math:`R = 0.02`. In cvxpy, with a factor of :math:`K` from its eigenvectors:
+# Now take :math:`R = 0.02`, in cvxpy, with a factor of :math:`K` from its eigenvectors:
 
 R = 0.02
 sizes, vectors = np.linalg.eigh(K)
@@ -212,10 +212,10 @@ assert abs(length - norm) < 1e-2
 assert abs(distance - R) < 1e-6
 
 # %%
-# What the answer looks like
-# --------------------------
+# What the solution looks like
+# ----------------------------
 #
-# The Lagrangian of the ball says that :math:`\delta` points along the residual: with
+# The Lagrangian of the ball shows that :math:`\delta` is parallel to the residual: with
 # :math:`t = \|h\|_{\mathcal{H}} / R`,
 #
 # .. math::
@@ -226,9 +226,9 @@ assert abs(distance - R) < 1e-6
 #
 #    h(x) = t \Bigl( \sum_i w_i\, k(x_{p,i}, x) - \sum_j \mu_j\, k(x_{q,j}, x) \Bigr).
 #
-# This is the representer theorem, with its coefficients: :math:`t w_i` at each p point, :math:`-t \mu_j` at each q
+# This is the representer theorem, with explicit coefficients: :math:`t w_i` at each p point, :math:`-t \mu_j` at each q
 # point. :math:`h` is the difference of two smoothed samples, the p sample and the tilted q sample. The radius keeps
-# them :math:`R` apart; the less it allows, the larger the factor :math:`t` that magnifies what is left.
+# them :math:`R` apart; the smaller it is, the larger the factor :math:`t` that magnifies the difference.
 
 at = np.exp(-0.5 * (points - grid.T) ** 2 / s**2)  # k(point, x)
 smooth_p, smooth_q, smooth_mu = w @ at[:n], np.exp(a) @ at[n:], fit.mu_ @ at[n:]
@@ -260,12 +260,13 @@ assert gained > 0.8 * best
 # Too much freedom, too little, and too little data
 # -------------------------------------------------
 #
-# As :math:`R` falls, the score :math:`-\ell(\delta_R)` on the sample itself grows and grows. On new data it grows first
-# and then falls: the fit begins to describe this sample and not the law behind it. How early and how deep it falls
-# depends on the number of samples, and on luck. So draw eight samples of each of three sizes and look at the median.
+# As :math:`R` decreases, the score :math:`-\ell(\delta_R)` on the sample itself keeps growing. On new data it first
+# grows and then falls: the fit begins to describe this sample instead of the distribution behind it. How early and how
+# far it falls depends on the number of samples, and on luck. So draw eight samples of each of three sizes and look at
+# the median.
 
 radii = np.geomspace(0.2, 0.002, 5)
-wide = pre.Kernel(length_scale=s).fitted(grid[::5] * 2)  # coordinates that serve every sample
+wide = pre.Kernel(length_scale=s).fitted(grid[::5] * 2)  # coordinates that fit every sample
 on_grid = wide(fine)
 
 
@@ -275,7 +276,7 @@ def along_path(x_p, x_q):
     path = pre.radius_path(problem, radii)
     old = [-problem.value(found.delta) / best for found in path]
     new = [worth(on_grid @ found.delta) / best for found in path]
-    # where b is further than R from the hull there is no answer at all
+    # no solution where b is further than R from the hull
     return old, np.where([found.status.ok for found in path], new, -np.inf)
 
 
@@ -292,7 +293,7 @@ for size in (100, 400, 1600):
     print(f"{size:7d}   {radii[top]:6.4f}   {middle[top]:12.2f}   {ends}")
 
 few_p, few_q = x_p[:100], x_q[:100]
-few = pre.RatioProblem.from_samples(few_p, few_q, features=kernel)
+small = pre.RatioProblem.from_samples(few_p, few_q, features=kernel)
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained")
 for (size, middle), look in zip(shares.items(), ("s:", "o-", "^--"), strict=True):
     left.semilogx(radii, middle, look, color=BLUE, ms=4, label=f"{size} samples")
@@ -302,7 +303,7 @@ left.set_title("score on new data")
 left.legend(fontsize=9, loc="lower center")
 right.plot(grid, true_log_ratio(grid), "--", color="black", label="truth")
 for radius, colour in ((0.2, AMBER), (0.06, BLUE), (0.004, PINK)):
-    found = pre.solve(few.with_radius(radius))
+    found = pre.solve(small.with_radius(radius))
     log_z = np.log(np.mean(np.exp(kernel(few_q) @ found.delta)))
     curve = kernel(grid) @ found.delta - log_z
     right.plot(grid, curve, color=colour, label=f"R = {radius}")
@@ -319,15 +320,15 @@ assert at[100] > 3 * at[1600]  # more data allow a smaller radius
 assert shares[100][-1] < peak[100] - 0.15
 
 # %%
-# A kernel is flexible, and it pays in data. For this ratio a hundred samples a side reach about three quarters of the
-# divergence at the best radius, and an unlucky hundred much less. A radius that is too small loses much of that, in
-# some draws all of it: no fit at all, :math:`h = 0`, has the score zero. Four hundred reach about nine tenths, and with
-# sixteen hundred even the smallest of these radii does little harm. All this is one dimension; with more of them
-# samples thin out and a kernel needs many more.
+# A kernel is flexible, and the price is data. For this ratio a hundred samples per side reach about three quarters of
+# the divergence at the best radius, and an unlucky hundred much less. A radius that is too small loses much of that, in
+# some draws all of it: the trivial fit :math:`h = 0` has score zero. Four hundred samples reach about nine tenths, and
+# with sixteen hundred even the smallest of these radii does little harm. All this is in one dimension; in higher
+# dimensions samples are sparser and a kernel needs many more.
 #
-# In practice neither law is known. ``radius="cv"`` holds out folds of the samples you have. By default it takes the
-# largest radius within one standard error of the best, which errs on the smooth side. ``one_se=False`` takes the
-# best itself.
+# In practice neither distribution is known. ``radius="cv"`` holds out folds of the samples you have. By default it
+# takes the largest radius within one standard error of the best, which errs on the smooth side. ``one_se=False`` takes
+# the best itself.
 
 chosen = pre.KLIEP(kernel, radius="cv", cv=3, one_se=False).fit(x_p, x_q)
 choice = chosen.radius_choice_
@@ -347,17 +348,18 @@ assert by_cv[1] > 0.4
 # ----------------
 #
 # With a short length scale the features of neighbours differ, and :math:`h` can follow every point. With a long one
-# :math:`h` is stiff, and more of :math:`\|h\|` is needed for the same bend. For each length scale, the best score
-# along a path of radii. ``length_scale="median"``, the default, is the median distance of all points; ``"cv"`` tries
-# multiples of it by cross-validation. Between the two ends the choice matters little. The shortest follows single
-# points at every radius that lets it bend; the longest is still too stiff at the smallest radius tried.
+# :math:`h` is stiff, and the same curvature needs a larger :math:`\|h\|`. For each length scale we compute the best
+# score along a path of radii. ``length_scale="median"``, the default, is the median distance between points; ``"cv"``
+# tries multiples of it by cross-validation. Between the two extremes the choice matters little. The shortest length
+# scale follows single points at every radius that lets it bend; the longest is still too stiff at the smallest radius
+# tried.
 
 print("length scale   best radius   share of the divergence")
 scores, tried = {}, np.geomspace(0.1, 0.0003, 6)
 for scale in (0.1, 0.5, 1.0, 5.0):
     other = pre.Kernel(length_scale=scale).fitted(points)
     problem = pre.RatioProblem.from_samples(x_p, x_q, features=other)
-    path = pre.radius_path(problem, tried, stop=True)  # ends where b leaves the ball
+    path = pre.radius_path(problem, tried, stop=True)  # stops where no solution exists
     there = other(fine)
     found = [worth(there @ each.delta) / best for each in path if each.status.ok]
     scores[scale] = max(found)
@@ -370,17 +372,17 @@ assert scores[5.0] < scores[1.0] - 0.02
 # Landmarks
 # ---------
 #
-# The factor is made greedily: take the point whose :math:`\varphi` is worst represented by those taken so far, add a
-# column, repeat. Stopping early leaves :math:`m` *landmarks*, and only :math:`k(x, \text{landmark})` is ever
-# computed: :math:`n \times m` numbers in place of :math:`n \times n`. Beyond 4,000 points the package does this by
-# itself, with 500 of them.
+# The factor is computed greedily: take the point whose :math:`\varphi` is represented worst by those taken so far, add
+# a column, repeat. Stopping early gives :math:`m` *landmarks*, and only :math:`k(x, \text{landmark})` is ever computed:
+# :math:`n \times m` numbers instead of :math:`n \times n`. With more than 4,000 points the package does this
+# automatically, with 500 landmarks.
 
 print("landmarks   share of the trace left   largest change of log r")
 changes = []
 for m in (5, 15, 30):
-    few = pre.Kernel(length_scale=s, landmarks=m)
-    left_over = 1.0 - np.square(few.fitted(points)(points)).sum() / np.trace(K)
-    approximate = pre.KLIEP(few, radius=R).fit(x_p, x_q)
+    reduced = pre.Kernel(length_scale=s, landmarks=m)
+    left_over = 1.0 - np.square(reduced.fitted(points)(points)).sum() / np.trace(K)
+    approximate = pre.KLIEP(reduced, radius=R).fit(x_p, x_q)
     changes.append(np.abs(approximate.log_ratio(grid) - fit.log_ratio(grid)).max())
     print(f"{m:9d}   {left_over:23.1e}   {changes[-1]:.1e}")
 assert changes[0] > 0.3
@@ -391,17 +393,17 @@ assert changes[-1] < 1e-2
 # ---------
 #
 # **Exercise 1.** Two q points, 0 and 1, and one p sample at 1, with :math:`\rho = k(0, 1)`. Find :math:`\mu` and
-# :math:`\|h\|_{\mathcal{H}}` as functions of :math:`R` by hand. From which :math:`R` on is :math:`h = 0`? Put in
+# :math:`\|h\|_{\mathcal{H}}` as functions of :math:`R` by hand. From which :math:`R` on is :math:`h = 0`? Evaluate for
 # :math:`s = 1`, :math:`R = 0.2`.
 #
 # Solution 1
 # ^^^^^^^^^^
 #
 # The residual :math:`\varphi(1) - \mu_0 \varphi(0) - \mu_1 \varphi(1)` is :math:`\mu_0 (\varphi(1) - \varphi(0))`, of
-# length :math:`\mu_0 \sqrt{2 - 2\rho}`. Entropy wants :math:`\mu_0 = 1/2`; the ball allows
+# length :math:`\mu_0 \sqrt{2 - 2\rho}`. The entropy is largest at :math:`\mu_0 = 1/2`; the ball allows
 # :math:`\mu_0 \le R / \sqrt{2 - 2\rho}`. So :math:`\mu_0` is the smaller of the two, and :math:`h = 0` from
-# :math:`R = \tfrac12\sqrt{2 - 2\rho}` on. Below it, [LINK] gives :math:`h(1) - h(0) = \log(\mu_1/\mu_0)`, and since
-# :math:`\delta` is parallel to :math:`\varphi(1) - \varphi(0)`,
+# :math:`R = \tfrac12\sqrt{2 - 2\rho}` on. For smaller :math:`R`, [LINK] gives :math:`h(1) - h(0) = \log(\mu_1/\mu_0)`,
+# and since :math:`\delta` is parallel to :math:`\varphi(1) - \varphi(0)`,
 # :math:`\|h\|_{\mathcal{H}} = \log(\mu_1/\mu_0) / \sqrt{2 - 2\rho}`.
 
 rho = np.exp(-0.5)
@@ -424,10 +426,10 @@ assert np.linalg.norm(none.delta_) < 1e-6
 # Solution 2
 # ^^^^^^^^^^
 #
-# :math:`(xy/s^2 + 1)^2 = 1 + 2xy/s^2 + x^2y^2/s^4` is the inner product of :math:`(1, \sqrt2\, x/s, x^2/s^2)` with
-# the same of :math:`y`: three coordinates, one of them constant. The Gram matrix has rank three and is not definite,
-# and the target may lie inside the hull. The answer is the quadratic fit; the constant changes nothing, because it
-# cancels in the ratio. (The estimators refuse :math:`R = 0` for every kernel; ``pre.solve`` does what you ask.)
+# :math:`(xy/s^2 + 1)^2 = 1 + 2xy/s^2 + x^2y^2/s^4` is the inner product of :math:`(1, \sqrt2\, x/s, x^2/s^2)` with the
+# same vector for :math:`y`: three coordinates, one of them constant. The Gram matrix has rank three and is not
+# definite, so the target may lie inside the hull. The solution is the quadratic fit; the constant changes nothing,
+# because it cancels in the ratio. (The estimators reject :math:`R = 0` for every kernel; ``pre.solve`` accepts it.)
 
 polynomial = pre.Kernel("polynomial", length_scale=1.0, degree=2).fitted(points)
 problem = pre.RatioProblem.from_samples(x_p, x_q, features=polynomial)
@@ -447,13 +449,13 @@ assert difference < 1e-5
 # ^^^^^^^^^^
 #
 # Every :math:`k(x_i, 50)` is zero, so :math:`h(50) = 0` and :math:`\log r(50) = -\log Z`, a number that has nothing to
-# do with :math:`x`: about half as likely under p as under q, it says, where the true logarithm is below :math:`-2000`.
-# A kernel fit has no opinion where it has no data, and states it as a number. The parabola of the quadratic fit opens
-# downwards in most samples, as in this one. Then it is less wrong, by luck of its shape. Neither has seen data there,
-# and neither should be asked: look at where the samples are before you read a ratio.
+# do with :math:`x`: it claims that 50 is about half as likely under p as under q, while the true logarithm is below
+# :math:`-2000`. A kernel fit knows nothing where it has no data, and still returns a number. The parabola of the
+# quadratic fit opens downwards in most samples, as in this one. Then it is less wrong, thanks to its shape. Neither has
+# seen data there, so trust neither: look at where the samples are before you read a ratio.
 
 far = np.array([[50.0]])
-# densities at 50 are zero for the computer, their exponents are not
+# densities at 50 underflow to zero, their exponents do not
 exponent = -0.5 * ((50.0 - 1.2) / 0.6) ** 2 + 0.5 * (50.0 / 1.6) ** 2
 said = fit.log_ratio(far)[0], quadratic.log_ratio(far)[0]
 print(f"log r(50): truth {exponent:.0f}, kernel {said[0]:.3f}, quadratic {said[1]:.0f}")

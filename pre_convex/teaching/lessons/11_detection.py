@@ -2,14 +2,15 @@ r"""
 11 Detecting a latent signal
 ============================
 
-A sensor shows :math:`y`, a noisy version of a process :math:`x` that you care about. You can simulate :math:`x` in its
-normal state and in the states you fear. Where along a long record does :math:`x` stand out? After this lesson you know
+A sensor records :math:`y`, a noisy version of a process :math:`x` that you care about. You can simulate :math:`x` in
+its normal state and in the states you want to detect. Where in a long record does :math:`x` stand out? After this
+lesson you will know
 
 * how simulations become priors, and a window of the record becomes a likelihood;
 * why the divergence :math:`-\ell(\hat\delta)` between two posteriors is a score, and how one batched solve gives the
   scores of a whole record;
 * how to get a threshold with a known rate of false alarms, and how to check that rate;
-* when a score means nothing, and that simple rivals may do as well.
+* when a score means nothing, and that simple alternatives may do as well.
 
 Symbols: prior samples :math:`x_{p,i}` (normal state) and :math:`x_{q,j}` (what a signal may look like), now whole
 sequences of :math:`T` steps; windows :math:`y_p` and :math:`y_q` of the record; :math:`w`, :math:`b`, :math:`F`,
@@ -20,9 +21,9 @@ sequences of :math:`T` steps; windows :math:`y_p` and :math:`y_q` of the record;
 # A record with something hidden in it
 # ------------------------------------
 #
-# The latent process is autoregressive, :math:`x_t = \alpha x_{t-1} + \text{noise}`. Normally :math:`\alpha = 0.6`.
-# From time 200 to 400 it is :math:`-0.4`. We see :math:`y_t = x_t + \text{noise}`, where the first noise has standard
-# deviation 1 and the second 0.5. The level does not change, and the size hardly: :math:`x_t` has variance
+# The latent process is autoregressive, :math:`x_t = \alpha x_{t-1} + \text{noise}`. Normally :math:`\alpha = 0.6`. From
+# time 200 to 400 it is :math:`-0.4`. We see :math:`y_t = x_t + \text{noise}`, where the first noise has standard
+# deviation 1 and the second 0.5. The level does not change, and the scale hardly does: :math:`x_t` has variance
 # :math:`1/(1 - \alpha^2)`, so :math:`y_t` has the standard deviation :math:`\sqrt{1/(1 - \alpha^2) + 0.25}`, which is
 # 1.35 normally and 1.20 in between.
 
@@ -37,7 +38,7 @@ from pre_convex.plots.canvas import AMBER, BLUE, GREY, ORANGE, SKY
 
 
 def sequences(alpha, steps, rng):
-    """One AR(1) sequence for each alpha, after 30 steps that are thrown away."""
+    """One AR(1) sequence for each alpha, after 30 discarded steps."""
     x = np.zeros((len(alpha), 30 + steps))
     for t in range(1, x.shape[1]):
         x[:, t] = alpha * x[:, t - 1] + rng.normal(size=len(alpha))
@@ -70,9 +71,9 @@ plt.show()
 # Priors are simulations
 # ----------------------
 #
-# What do we know? In the normal state :math:`\alpha` is about 0.6, give or take 0.1. In another state it may be
-# anything between :math:`-0.9` and :math:`0.9`. So simulate 3,000 sequences of :math:`T = 40` steps for each. No
-# density of a sequence is written down anywhere.
+# What do we know? In the normal state :math:`\alpha` is about 0.6, give or take 0.1. In other states it may be anything
+# between :math:`-0.9` and :math:`0.9`. So simulate 3,000 sequences of :math:`T = 40` steps for each. We never write
+# down the density of a sequence.
 #
 # The feature is the autocorrelation at lag one,
 #
@@ -80,7 +81,7 @@ plt.show()
 #
 #    f(x) = \frac{\sum_t (x_t - \bar x)(x_{t+1} - \bar x)}{\sum_t (x_t - \bar x)^2}.
 #
-# The feature decides what can be seen; this one does not depend on the level of a sequence.
+# The feature decides what can be detected; this one does not depend on the level of a sequence.
 
 T, rows = 40, 3000
 prior_p = sequences(rng.normal(0.6, 0.1, rows), T, rng)
@@ -95,9 +96,9 @@ assert f_p.mean() > F.mean() + 0.3
 # ------------------------
 #
 # A window :math:`y` of the record weighs the prior sequences by how well they explain it,
-# :math:`l(x) = e^{-\|y - x\|^2 / 2\sigma^2}`. The weighted sequences stand for the posterior. How many of them are
-# left is the effective sample size :math:`1 / \sum_i w_i^2`. We take :math:`\sigma = 3`, much wider than the real
-# noise, for a reason that comes below.
+# :math:`l(x) = e^{-\|y - x\|^2 / 2\sigma^2}`. The weighted sequences represent the posterior. How many of them
+# effectively remain is the effective sample size :math:`1 / \sum_i w_i^2`. We take :math:`\sigma = 3`, much larger than
+# the actual noise, for a reason given below.
 
 sigma = 3.0
 
@@ -141,8 +142,8 @@ plt.show()
 # ------------------------------
 #
 # The score is the estimated divergence between the two posteriors, :math:`-\ell(\hat\delta) \ge 0`: how much the q
-# weights must be tilted until their mean of :math:`f` is that of the p side. The tilt costs little where both
-# posteriors agree on :math:`f`. :math:`\hat\delta` says in which direction they differ: a positive entry means that
+# weights must be tilted until their mean of :math:`f` equals that of the p side. The tilt costs little if both
+# posteriors agree on :math:`f`. :math:`\hat\delta` tells in which direction they differ: a positive entry means that
 # the p side has more of the feature.
 
 pair = []
@@ -154,11 +155,11 @@ for name, a in (("background", a_quiet), ("signal", a_loud)):
 assert 0.0 < pair[0] < pair[1]
 
 # %%
-# The score of normal windows is not zero: prior q is wider than prior p, and a single window does not make up for
-# that. Scores are only compared with each other.
+# The score of normal windows is not zero: prior q is wider than prior p, and a single window does not compensate for
+# that. Scores are only meaningful in comparison with each other.
 #
 # Along the record the rows :math:`F` are always the same; only the base weights change with :math:`y_q`. That is what
-# ``solve_many`` is for: all windows are solved together, and each answer is proven.
+# ``solve_many`` is for: all windows are solved together, and each solution is certified.
 
 times = np.arange(T, len(record) - T + 1, 5)
 windows = np.stack([record[t : t + T] for t in times])
@@ -181,9 +182,9 @@ assert difference < 1e-6
 # How large is large?
 # -------------------
 #
-# Simulate what a false alarm is: new normal sequences, observed with the real noise, scored against the same
-# reference. The p-value of a score is the share of these that are as large, and the threshold is their 95 % quantile.
-# Does it keep its rate? A second set of normal windows, which had no part in it, tells.
+# Simulate the background: new normal sequences, observed with the actual noise, scored against the same reference. The
+# p-value of a score is the share of these that are at least as large, and the threshold is their 95 % quantile. Does it
+# have the right rate of false alarms? We check on a second, independent set of normal windows.
 
 alpha = rng.normal(0.6, 0.1, 1600)
 normal = observed(sequences(alpha, T, rng), rng)
@@ -232,16 +233,16 @@ assert alarms[inside].mean() > 0.8
 assert alarms[outside].mean() < 0.25
 
 # %%
-# The rate holds for each window. Among a hundred windows of normal state five alarms are to be expected, and
-# neighbouring windows share most of their points, so that false alarms come in runs.
+# The rate holds for each window. Among a hundred normal windows five alarms are to be expected, and neighbouring
+# windows share most of their points, so false alarms come in runs.
 #
 # When a score means nothing
 # --------------------------
 #
-# Why not take the real noise, :math:`\sigma = 0.5`? Forty steps are forty dimensions: then one prior sequence
+# Why not take the actual noise, :math:`\sigma = 0.5`? Forty steps are forty dimensions: then one prior sequence
 # explains the window better than all others together, and the "posterior" is a single row. With very large
-# :math:`\sigma` all rows weigh the same, and the window says nothing. In between both windows count. The package
-# looks at the effective sample sizes and warns.
+# :math:`\sigma` all rows have the same weight, and the window has no effect. In between, both windows matter. The
+# package checks the effective sample sizes and warns.
 
 first, second = normal[:60], normal[60:120]
 for s in (0.5, 3.0, 30.0):
@@ -254,18 +255,18 @@ for s in (0.5, 3.0, 30.0):
     assert (50 < np.median(found.ess_q) < 0.9 * rows) == (s == 3.0)
 
 # %%
-# A likelihood that is wider than the noise is allowed for scoring, because the scores of the background were made
-# with it too. It would not be allowed in a statement about the posterior itself.
+# A likelihood that is wider than the noise is fine for scoring, because the background scores were computed with it
+# too. It would be wrong in a statement about the posterior itself.
 #
-# Rivals
-# ------
+# Alternatives
+# ------------
 #
-# Is all this worth it? 300 pairs of normal windows, and 300 pairs whose second window has :math:`\alpha = 0`. The
-# area under the ROC curve (AUC) is the chance that a signal scores higher than background; 0.5 is guessing. The
-# rivals:
+# Is all this worth it? Take 300 pairs of normal windows, and 300 pairs whose second window has :math:`\alpha = 0`. The
+# area under the ROC curve (AUC) is the probability that a signal scores higher than background; 0.5 is guessing. The
+# alternatives are:
 #
-# * the difference of the two windows' own autocorrelations, at one lag and at fifteen, without any prior;
-# * the difference of their mean squares;
+# * the difference between the autocorrelations of the two windows, at one lag and at fifteen, without any prior;
+# * the difference between their mean squares;
 # * a Bayes factor: the average likelihood of :math:`y_q` under prior q over that under prior p, from the same
 #   samples;
 # * minus the autocorrelation of :math:`y_q` alone, which needs neither :math:`y_p` nor a prior.
@@ -275,14 +276,14 @@ signal_q = observed(sequences(np.zeros(300), T, rng), rng)
 
 
 def auc(high, low):
-    """AUC and its standard error after DeLong."""
+    """AUC and its standard error by DeLong's method."""
     wins = high[:, None] > low
     variance = wins.mean(axis=1).var() / len(high) + wins.mean(axis=0).var() / len(low)
     return wins.mean(), np.sqrt(variance)
 
 
 def area(detector, Y_p, signal_q=signal_q):
-    """AUC of a detector's scores of pairs."""
+    """AUC of a detector's scores on the pairs."""
     quick = {"warn": False, "swap": False}
     high = detector.scores(Y_p, signal_q, **quick).scores
     low = detector.scores(Y_p, normal_q, **quick).scores
@@ -310,12 +311,12 @@ assert areas["Bayes factor"] > own + 0.03
 assert areas["autocorrelation of y_q"] > own + 0.03
 
 # %%
-# The posterior ratio is far ahead of a rival with fifteen lags. Against the difference at one lag it has a small lead,
-# of about the size of its error. It is behind a Bayes factor, which uses the same simulations and solves nothing, and
-# behind the plain autocorrelation of :math:`y_q`, which uses nothing at all but the right feature. The repetition of
-# the paper's own experiment on this site found the same: a rival that fits the process does as well or better. What the
-# posterior ratio adds is :math:`\delta`: it says *how* two posteriors differ, feature by feature. If you only need an
-# alarm, try the simple rivals first.
+# The posterior ratio is far ahead of the difference at fifteen lags. It is slightly ahead of the difference at one lag,
+# by about its standard error. It is behind a Bayes factor, which uses the same simulations and solves nothing, and
+# behind the plain autocorrelation of :math:`y_q`, which uses nothing but the right feature. Our repetition of the
+# paper's own experiment on this site found the same: an alternative that fits the process does as well or better. What
+# the posterior ratio adds is :math:`\delta`: it tells *how* two posteriors differ, feature by feature. If you only need
+# an alarm, try the simple alternatives first.
 #
 # Exercises
 # ---------
@@ -327,10 +328,10 @@ assert areas["autocorrelation of y_q"] > own + 0.03
 # Solution 1
 # ^^^^^^^^^^
 #
-# The squared distances are :math:`0.25` and :math:`2.25`; half their difference is 1. So the weights are in the ratio
-# :math:`e : 1`, which is 0.731 and 0.269, and the effective sample size is :math:`1/(0.731^2 + 0.269^2) = 1.65`. With
-# half the noise the exponent is four times as large: :math:`e^4 : 1`, weights 0.982 and 0.018, effective sample size
-# 1.04. In forty dimensions squared distances are much larger, and the same happens among thousands of rows.
+# The squared distances are :math:`0.25` and :math:`2.25`; half their difference is 1. So the weights have the ratio
+# :math:`e : 1`, which gives 0.731 and 0.269, and the effective sample size is :math:`1/(0.731^2 + 0.269^2) = 1.65`.
+# With half the noise the exponent is four times as large: :math:`e^4 : 1`, weights 0.982 and 0.018, effective sample
+# size 1.04. In forty dimensions squared distances are much larger, and the same happens among thousands of rows.
 
 two = np.array([[0.0, 0.0], [2.0, 0.0]])
 for s, heavy, size in ((1.0, 0.731, 1.65), (0.5, 0.982, 1.04)):
@@ -341,16 +342,16 @@ for s, heavy, size in ((1.0, 0.731, 1.65), (0.5, 0.982, 1.04)):
     assert abs(ess - size) < 5e-3
 
 # %%
-# **Exercise 2.** Change the feature to the mean of the sequence, ``features=lambda x: x.mean(axis=1)``. What AUC do
-# you expect for the pairs of the section on rivals? And what if the signal is a shift of the level by two?
+# **Exercise 2.** Change the feature to the mean of the sequence, ``features=lambda x: x.mean(axis=1)``. What AUC do you
+# expect for the pairs of the section on alternatives? And what if the signal is a shift of the level by two?
 #
 # Solution 2
 # ^^^^^^^^^^
 #
-# The mean is blind to a change of autocorrelation: its AUC is near one half. A shift of the level it sees. The
+# The mean is blind to a change of autocorrelation: its AUC is near one half. It does detect a shift of the level. The
 # autocorrelation is worse than blind to a shift: its AUC is far below one half. A window with a raised level is best
 # explained by sequences that wander far from zero, and these have a high autocorrelation, as normal ones do. So the
-# shifted window looks *more* normal than a normal one. A score sees its features, and nothing else.
+# shifted window looks *more* normal than a normal one. A score sees nothing but its features.
 
 by_mean = detection.Detector(**priors, noise=sigma, features=lambda x: x.mean(axis=1))
 print("feature            AUC, alpha = 0   AUC, level + 2")
@@ -366,18 +367,18 @@ assert found["mean"][1] > 0.65
 assert found["autocorrelation"][1] < 0.35
 
 # %%
-# **Exercise 3.** The score compares :math:`y_q` with a real window :math:`y_p` of the normal state. Throw that window
-# away: put zeros in its place. How much does the AUC of the posterior ratio fall?
+# **Exercise 3.** The score compares :math:`y_q` with a real window :math:`y_p` of the normal state. Discard that
+# window: replace it by zeros. How much does the AUC of the posterior ratio fall?
 #
 # Solution 3
 # ^^^^^^^^^^
 #
-# It does not fall, it rises. In the score :math:`y_p` moves only the target :math:`b`. That normal windows differ
-# from one another is noise for the question whether :math:`y_q` is normal, and a fixed window, even one of zeros, has
-# none of it: prior p already knows the normal state. A reference pays where the normal state itself wanders, from day
-# to day say, in a way that the prior does not know.
+# It does not fall, it rises. In the score :math:`y_p` only moves the target :math:`b`. The variation among normal
+# windows is noise when the question is whether :math:`y_q` is normal, and a fixed window, even one of zeros, has no
+# such noise: prior p already describes the normal state. A reference window helps when the normal state itself drifts,
+# say from day to day, in a way that the prior does not include.
 
-print(f"AUC with a y_p of its own for every pair {own:.3f}")
+print(f"AUC with a different y_p for every pair {own:.3f}")
 for name, window in (("zeros", np.zeros(T)), ("the reference", reference)):
     fixed, error = area(detector, np.tile(window, (300, 1)))
     print(f"AUC with {name} for every pair {fixed:.3f} ± {error:.3f}")

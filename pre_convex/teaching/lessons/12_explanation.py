@@ -3,12 +3,12 @@ r"""
 ==========================
 
 A classifier is a black box: it takes a point and returns probabilities. What does it do near one point? After this
-lesson you know
+lesson you will know
 
 * that a local linear classifier is a ratio of two posteriors, with the *same* rows on both sides;
 * why its offset needs no labelled data;
 * what its confidence intervals cover, and what they do not;
-* how it compares with a regression on the probabilities, the idea behind LIME, in both directions.
+* how it compares with regression on the probabilities, the idea behind LIME, for better and for worse.
 
 Symbols: the point :math:`x_0`, random points :math:`x_i = x_0 + u_i` around it, :math:`p_+(x)` the black box's
 probability of the class that we explain and :math:`p_-(x) = 1 - p_+(x)`. Otherwise as before: :math:`w`, :math:`\mu`,
@@ -19,15 +19,15 @@ probability of the class that we explain and :math:`p_-(x) = 1 - p_+(x)`. Otherw
 # A black box that we can look into
 # ---------------------------------
 #
-# To judge an explanation we need the truth. So our black box is one whose log-odds are known,
+# To judge an explanation we need the truth. So our black box has known log-odds,
 #
 # .. math::
 #
 #    g(x) = 1.2\, x_1 - 0.8\, x_2 + 1.5\, x_1 x_2 = \log \frac{p_+}{p_-} .
 #
 # Because of the product, the effect of one coordinate depends on the other. At :math:`x_0 = (0.2, 0.5)` the gradient
-# has the entries :math:`1.2 + 1.5 \cdot 0.5 = 1.95` and :math:`-0.8 + 1.5 \cdot 0.2 = -0.5`: that is what the black
-# box does there.
+# has the entries :math:`1.2 + 1.5 \cdot 0.5 = 1.95` and :math:`-0.8 + 1.5 \cdot 0.2 = -0.5`: this describes the black
+# box there.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -69,8 +69,8 @@ print(f"P(+) at x_0 = {black_box(x_0[None])[0]:.4f}")
 #    = \frac{p_-(x)}{p_+(x)} \cdot \frac{P_+}{P_-}.
 #
 # This is a posterior ratio: both priors are :math:`\pi`, the likelihoods are :math:`p_-` and :math:`p_+`. The same
-# points serve as samples of both priors, once weighted by :math:`p_-` and once by :math:`p_+`. Nothing needs to be
-# labelled, only the black box is asked. With features :math:`u = x - x_0` the log-ratio is
+# points serve as samples of both priors, once weighted by :math:`p_-` and once by :math:`p_+`. No labels are needed,
+# only predictions of the black box. With features :math:`u = x - x_0` the log-ratio is
 # :math:`\langle\delta, u\rangle - \log Z`, so the log-odds of :math:`-` are
 #
 # .. math::
@@ -80,9 +80,8 @@ print(f"P(+) at x_0 = {black_box(x_0[None])[0]:.4f}")
 #    & \quad = \log \sum_i p_-(x_i) - \log \sum_i p_+(x_i)\, e^{\langle\delta, u_i\rangle}.
 #    \end{aligned}
 #
-# Even the offset comes from the points alone: :math:`P_-/P_+` is estimated by
-# :math:`\sum_i p_-(x_i) / \sum_i p_+(x_i)`. The coefficients for :math:`+`, which we want, are :math:`-\delta` and
-# :math:`-\delta_0`.
+# Even the offset needs only the points: :math:`P_-/P_+` is estimated by :math:`\sum_i p_-(x_i) / \sum_i p_+(x_i)`. The
+# coefficients for :math:`+`, which we want, are :math:`-\delta` and :math:`-\delta_0`.
 
 
 def local_classifier(u, plus, swap=False):
@@ -108,7 +107,7 @@ assert np.allclose(found.coef, check[0], atol=1e-6)
 assert abs(found.decision_function(x_0[None])[0] - check[1]) < 1e-6
 
 # %%
-# If the log-odds *are* linear, the answer is exact, with any points, be they ten: at the true coefficients the
+# If the log-odds *are* linear, the result is exact with any points, even just ten: at the true coefficients the
 # weighted rows are the same on both sides, :math:`\mu_i = w_i`, as in the last exercise of :doc:`09_uncertainty`.
 
 ten = rng.uniform(-0.5, 0.5, (10, 2))
@@ -121,8 +120,8 @@ assert abs(exact[1] - 0.3) < 1e-5
 # The boundary, near and far
 # --------------------------
 #
-# The black box's boundary is a curve, the local classifier's a line. In a small box they nearly agree. In a wide one
-# no line can.
+# The decision boundary of the black box is a curve, that of the local classifier a line. In a small box they nearly
+# agree. In a wide box no line can follow the curve.
 
 fig, axes = plt.subplots(1, 2, figsize=(7.8, 4.3), layout="constrained")
 for ax, half in zip(axes, (0.5, 1.5), strict=True):
@@ -137,9 +136,9 @@ fig.legend(*handles, loc="outside lower center", ncols=3, fontsize=9)
 plt.show()
 
 # %%
-# ``fidelity`` measures on new points how often both name the same class (agreement), and how much of the variance of
-# the black box's probabilities the local classifier explains (R2). An explanation with poor fidelity describes
-# something else than the black box.
+# ``fidelity`` measures on new points how often both predict the same class (agreement), and how much of the variance of
+# the black box's probabilities the local classifier explains (R2). An explanation with poor fidelity does not describe
+# the black box.
 
 print("half-width   agreement   R2      coefficients")
 fidelities = {}
@@ -155,8 +154,8 @@ assert fidelities[2.0] < 0.8
 # What the intervals cover
 # ------------------------
 #
-# Other random points would give other coefficients. The sandwich of :doc:`09_uncertainty` says how much. The two
-# sides are the same rows, so the two influences of a row must be added before they are squared:
+# Other random points would give other coefficients. The sandwich of :doc:`09_uncertainty` tells how much they vary. The
+# two sides are the same rows, so the two influences of a row must be added before they are squared:
 #
 # .. math::
 #
@@ -165,8 +164,9 @@ assert fidelities[2.0] < 0.8
 #    S & = \sum_i (w_i - \mu_i)^2\, (u_i - b)(u_i - b)^\top .
 #    \end{aligned}
 #
-# The truth that these intervals aim at is the answer for infinitely many points of *this* box; here, from a fine
-# grid. They cover it. Squaring first, as for independent samples, gives intervals that are many times too long.
+# The true value that these intervals should cover is the result for infinitely many points in *this* box, computed here
+# on a fine grid. They do cover it. Squaring first, as for independent samples, gives intervals that are many times too
+# long.
 
 
 def limit(half, swap=False):
@@ -203,9 +203,10 @@ assert np.all(hits[1] == runs)
 assert lengths[1] > 4 * lengths[0]
 
 # %%
-# The intervals say nothing about the *choice* of the box. In the figure, the limits for boxes of growing width leave
-# the gradient, and no number of points brings them back. A wider box is another question. So are swapped roles, with
-# :math:`p_+` on the p side: both agree where the black box is linear, and part where it is not. That is a cheap test.
+# The intervals say nothing about the *choice* of the box. In the figure, the limits for boxes of growing width move
+# away from the gradient, and no number of points brings them back. A wider box is a different question. So are swapped
+# roles, with :math:`p_+` on the p side: the two agree where the black box is linear, and differ where it is not. That
+# is a cheap test.
 
 halves = np.array([0.1, 0.3, 0.5, 0.75, 1.0, 1.25, 1.5])
 limits = np.array([limit(half) for half in halves])
@@ -236,11 +237,11 @@ assert gaps[-1] > 0.5
 # A regression on probabilities
 # -----------------------------
 #
-# LIME, the best known method, fits a line to the *probabilities* by ridge regression. Its core is three lines of
-# NumPy. (LIME also has a kernel, which we leave out, and it chooses its own points.) Another rival: logistic
-# regression that is given probabilities in place of labels. Take four features, of which only two matter, and
-# log-odds :math:`c\,(u_1 - 0.7\, u_2)`, once gentle and once steep; in a third case a product :math:`3 u_1 u_2` is
-# added. What is reported is the coefficient relative to that of the first feature. The truth, in the linear cases, is
+# LIME, the best-known method, fits a line to the *probabilities* by ridge regression. Its core is three lines of NumPy.
+# (LIME also has a kernel, which we leave out, and it chooses its own points.) Another alternative is logistic
+# regression on probabilities instead of labels. Take four features, of which only two matter, and log-odds
+# :math:`c\,(u_1 - 0.7\, u_2)`, once gentle and once steep; in a third case a product :math:`3 u_1 u_2` is added. We
+# report each coefficient relative to that of the first feature. In the linear cases the truth is
 # :math:`(1, -0.7, 0, 0)`.
 
 
@@ -319,10 +320,11 @@ fig.legend(*names, loc="outside lower center", ncols=3, markerscale=2.5)
 plt.show()
 
 # %%
-# Where probabilities stay in the middle, all three say the same. Where they saturate, no straight line can follow
-# them: the ridge gives weight to features that have none and shrinks the second one. Log-odds do not saturate. But it
-# is the log-odds that help, not the posterior ratio as such: soft logistic regression is exact as well. With a
-# product in the log-odds there is no exact line, each method draws another one, and all of them leak.
+# Where probabilities stay away from 0 and 1, all three agree. Where they saturate, no straight line can follow them:
+# ridge regression gives weight to features without effect and shrinks the second coefficient. Log-odds do not saturate.
+# But it is the log-odds that help, not the posterior ratio as such: soft logistic regression is exact as well. With a
+# product in the log-odds there is no exact line; each method finds a different one, and all of them give some weight to
+# features without effect.
 #
 # The same works for texts and images, whose features are words and super-pixels that are on or off;
 # ``explain(model, text)`` and ``explain(model, image, SuperPixels((4, 4)))`` do it.
@@ -342,7 +344,7 @@ plt.show()
 # :math:`\tfrac34 e^\delta = \tfrac14 (\tfrac14 + \tfrac34 e^\delta)`, so :math:`e^\delta = 1/9` and
 # :math:`\delta = -2\log 3`. The sums in the offset are :math:`\tfrac34 + \tfrac14 = 1` and
 # :math:`\tfrac14 + \tfrac34 \cdot \tfrac19 = \tfrac13`, so :math:`\delta_0 = \log 1 - \log\tfrac13 = \log 3`. For
-# :math:`+` the log-odds are :math:`-\log 3 + 2 \log 3 \cdot z`, which is right at both points:
+# :math:`+` the log-odds are :math:`-\log 3 + 2 \log 3 \cdot z`, which is correct at both points:
 # :math:`\log\tfrac{1/4}{3/4}` and :math:`\log\tfrac{3/4}{1/4}`.
 
 word = local_classifier(np.array([[0.0], [1.0]]), np.array([0.25, 0.75]))
@@ -352,17 +354,17 @@ assert abs(word[0][0] - 2 * np.log(3)) < 1e-6
 assert abs(word[1] + np.log(3)) < 1e-6
 
 # %%
-# **Exercise 2.** The intervals shrink with the root of the number of points. Explain the black box in the box of
-# half-width 0.5 with 25, 100, 400 and 1,600 points, forty times each with other points (``rng``). How often
-# does the interval of the second coefficient hold the gradient, :math:`-0.5`, and how often the limit for this box?
-# What do you conclude?
+# **Exercise 2.** The intervals shrink with the square root of the number of points. Explain the black box in the box of
+# half-width 0.5 with 25, 100, 400 and 1,600 points, forty times each with different points (``rng``). How often does
+# the interval for the second coefficient contain the gradient, :math:`-0.5`, and how often the limit for this box? What
+# do you conclude?
 #
 # Solution 2
 # ^^^^^^^^^^
 #
-# With 25 points most intervals hold the gradient, because they are long. With 1,600 none does. The intervals are right:
-# they cover the best line for this box, which is not the tangent at :math:`x_0`. More points answer the question that
-# you asked more exactly. They do not turn it into another question.
+# With 25 points most intervals contain the gradient, because they are long. With 1,600 none does. The intervals are
+# right: they cover the best line for this box, which is not the tangent at :math:`x_0`. More points answer the question
+# you asked more precisely. They do not turn it into another question.
 
 goal, widths, held = limit(0.5)[1], [], []
 print(f"gradient {gradient[1]}, limit for this box {goal:.3f}")
@@ -385,31 +387,31 @@ assert held[:, 1].min() > 0.75
 assert np.all(np.abs(np.array(widths[:3]) / widths[1:] - 2.0) < 0.5)
 
 # %%
-# **Exercise 3.** The black box has log-odds :math:`3 u_1`, but lies at one single point of 300: there it says
-# :math:`1 - p_+` in place of :math:`p_+`. Let the liar be the point where :math:`p_+` is largest, then the one where
+# **Exercise 3.** The black box has log-odds :math:`3 u_1`, but is wrong at one of 300 points: there it returns
+# :math:`1 - p_+` instead of :math:`p_+`. Let the outlier be the point where :math:`p_+` is largest, then the one where
 # it is smallest. Is the damage to the coefficients the same?
 #
 # Solution 3
 # ^^^^^^^^^^
 #
-# No. PRE solves :math:`\sum_i (p_- - p_+ e^{\eta})(1, u) = 0` with :math:`\eta` the log-odds of :math:`-`. A liar
-# where :math:`+` is likely has :math:`e^\eta \approx 0`, and its residual is at most one: little happens. A liar
-# where :math:`-` is likely claims :math:`p_+ \approx 1` where :math:`e^\eta` is large, and its residual is of that
-# size: one point of 300 takes a tenth off the first coefficient, and gives one to a feature without effect. With
-# swapped roles it is the other way round. The ridge is touched a little by both. So PRE is robust on one side only,
-# and no better than LIME in general; comparing with ``swap=True`` shows the trouble.
+# No. PRE solves :math:`\sum_i (p_- - p_+ e^{\eta})(1, u) = 0` with :math:`\eta` the log-odds of :math:`-`. An outlier
+# where :math:`+` is likely has :math:`e^\eta \approx 0`, and its residual is at most one: little happens. An outlier
+# where :math:`-` is likely has :math:`p_+ \approx 1` where :math:`e^\eta` is large, and its residual is of that size:
+# one point in 300 reduces the first coefficient by a tenth, and gives weight to a feature without effect. With swapped
+# roles it is the other way round. Both outliers have a small effect on the ridge regression. So PRE is robust on one
+# side only, and not better than LIME in general; comparing with ``swap=True`` reveals the problem.
 
 u = rng.uniform(-1.0, 1.0, (300, 2))
 honest = sigmoid(3.0 * u[:, 0])
 before = ridge(u, honest, 0.0)
 damage = {}
-for name, liar in (("likely", np.argmax(honest)), ("unlikely", np.argmin(honest))):
+for name, outlier in (("likely", np.argmax(honest)), ("unlikely", np.argmin(honest))):
     answers = honest.copy()
-    answers[liar] = 1.0 - answers[liar]
+    answers[outlier] = 1.0 - answers[outlier]
     plain, other_way = (local_classifier(u, answers, swap)[0] for swap in (False, True))
     moved = np.abs(ridge(u, answers, 0.0) - before).max() / before[0]
     damage[name] = [np.abs(coef - [3.0, 0.0]).max() for coef in (plain, other_way)]
-    print(f"liar where + is {name}")
+    print(f"outlier where + is {name}")
     print(f"  coefficients {plain.round(3)}, with swapped roles {other_way.round(3)}")
     print(f"  the ridge moves by {moved:.1%} of its first coefficient")
 assert damage["unlikely"][0] > 3 * damage["likely"][0]

@@ -3,12 +3,12 @@ Errata of the paper
 ===================
 
 This page lists slips in S. Liu, Y. Zhang, M. Yi and M. Kolar, *Posterior Ratio Estimation of Latent Variables*. Each
-point says where it stands, what is printed, what is right and why, and what it changes. Then code shows that the
-printed form fails and that the corrected one holds. If either stops being true, this page does not build.
+point says where it is, what is printed, what is right and why, and what changes. Then code shows that the printed form
+fails and that the corrected one holds. If either stops being true, this page does not build.
 
-What stands: the estimator, its convexity, its dual and its consistency. What changes: the covariance of Theorem 2
-(point 11), the more so for the local classifier (21), and the keyword experiment (19). Most of the rest are slips of
-the pen, and the proofs survive them.
+Not affected are the estimator, its convexity, its dual and its consistency. Affected are the covariance of Theorem 2
+(point 11), especially for the local classifier (21), and the keyword experiment (19). Most other points are misprints,
+and the proofs survive them.
 
 The notation is the paper's: prior samples :math:`X_p, X_q` of sizes :math:`n_p, n_q`, likelihoods :math:`l_p, l_q`,
 features :math:`f`, averages over samples :math:`\hat E_p, \hat E_q`, and :math:`\hat p(y_p)=\hat E_p[l_p]`,
@@ -29,12 +29,12 @@ with mean :math:`m(\delta)=\sum_j\mu_jf_j`. Then
 
 Theorems, propositions and equations have the numbers of the paper. Kinds of slips:
 
-* *print*: a slip of the pen; what follows is right;
+* *print*: a misprint; what follows is right;
 * *constant*: a formula is off by a factor, a sign or a term;
-* *proof*: a step does not follow; the result survives with another step;
-* *condition*: something that has to be assumed is missing, or not enough;
+* *proof*: a step does not follow, but another step gives the same result;
+* *condition*: an assumption is missing or not sufficient;
 * *result*: a conclusion changes;
-* *claim*: a sentence about the method or about an experiment is not true as it stands.
+* *claim*: a statement about the method or an experiment is not true as written.
 """
 
 # %%
@@ -42,7 +42,7 @@ Theorems, propositions and equations have the numbers of the paper. Kinds of sli
 # -----
 #
 # A small population serves most of the checks: :math:`p(x)=q(x)=N(0,1)` and one observation with noise :math:`N(0,1)`
-# on each side. The posteriors are :math:`N(y/2, 1/2)`, so that with :math:`f(x)=x` the answer is exactly
+# on each side. The posteriors are :math:`N(y/2, 1/2)`, so with :math:`f(x)=x` the solution is exactly
 # :math:`\delta^*=y_p-y_q`.
 
 import cvxpy as cp
@@ -57,7 +57,7 @@ checks = []
 
 
 def verdict(place, kind, printed="fails"):
-    """Keep a line of the table at the end, once the assertions above it hold."""
+    """Record a line of the final table, once the assertions above it hold."""
     checks.append((len(checks) + 1, place, kind, printed))
 
 
@@ -67,7 +67,7 @@ def likelihood(y, x):
 
 
 def tilt(delta, F, l_q):
-    """Tilted weights, their mean of F, and their covariance of F."""
+    """Tilted weights, and the mean and covariance of F under them."""
     weights = l_q * np.exp(F @ delta - (F @ delta).max())
     mu = weights / weights.sum()
     centred = F - mu @ F
@@ -75,7 +75,7 @@ def tilt(delta, F, l_q):
 
 
 def newton(b, F, l_q, steps=25):
-    """One feature, many samples at once: each row of F is a sample, with its own target and weights."""
+    """Solve many samples with one feature at once: each row of F is a sample with its own target and weights."""
     delta = np.zeros(len(F))
     for _ in range(steps):
         mu = l_q * np.exp(delta[:, None] * F)
@@ -108,12 +108,12 @@ assert abs(prior.sum() - 1.0) < 1e-12
 # * **Printed**: "a sufficient condition of Assumption 1 is that the Hessian of (3) is positive definite for all
 #   :math:`\delta`."
 # * **Right**: this gives *at most one* minimiser. For one to exist, :math:`E_{p(x|y_p)}[f]` must also be in the
-#   interior of the convex hull of the values that :math:`f` takes under :math:`q(x|y_q)` (that is enough when
+#   interior of the convex hull of the values that :math:`f` takes under :math:`q(x|y_q)` (which is sufficient if
 #   :math:`Z(\delta)` is finite for all :math:`\delta`).
 # * **Changes**: a condition. Samples need it as well: see :doc:`the lesson on the hull <05_hull>` and point 19.
 #
-# The smallest counter-example: :math:`f(x)=x`, under :math:`q(x|y_q)` the values −1 and 1 with probability 1/2, under
-# :math:`p(x|y_p)` always 2. Then :math:`\ell(\delta)=-2\delta+\log\cosh\delta`. The second derivative
+# A minimal counterexample: :math:`f(x)=x`, with values −1 and 1 of probability 1/2 each under :math:`q(x|y_q)`, and
+# always 2 under :math:`p(x|y_p)`. Then :math:`\ell(\delta)=-2\delta+\log\cosh\delta`. The second derivative
 # :math:`1/\cosh^2\delta` is positive, and the first, :math:`-2+\tanh\delta`, is never zero.
 
 delta = np.linspace(-30.0, 30.0, 601)
@@ -137,12 +137,12 @@ verdict("Assumption 1, remark", "condition", "is not sufficient")
 # * **Printed**: (6) holds "with probability at least :math:`\epsilon_{R_1}`"; (11) "with probability at least
 #   :math:`\epsilon_{R_2}`". The conclusions hold with probability :math:`1-\epsilon_{R_1}-\epsilon_{R_2}`.
 # * **Right**: :math:`1-\epsilon_{R_1}` and :math:`1-\epsilon_{R_2}`, as in the proofs, which use a union bound.
-# * **Changes**: print. As printed the theorem is false:
+# * **Changes**: print. As printed the theorem is false.
 #
-# Let :math:`p=q=N(0,1)` without likelihoods, so that :math:`\delta^*=0`, :math:`\nabla\ell(0)` is the difference of
-# two means, and :math:`\sqrt n\,\nabla\ell(0)` is :math:`N(0,2)` exactly. With :math:`R_1=0.1` condition (6) has
-# probability 0.056, "at least 0.05". With :math:`R_2=1/2`, condition (7) holds in nearly all samples. The bound
-# of its proof, :math:`\sqrt n|\hat\delta|\le R_1/R_2=0.2`, would then hold with probability 0.95 or so.
+# Let :math:`p=q=N(0,1)` without likelihoods, so :math:`\delta^*=0`, :math:`\nabla\ell(0)` is the difference of two
+# means, and :math:`\sqrt n\,\nabla\ell(0)` is :math:`N(0,2)` exactly. With :math:`R_1=0.1` condition (6) has
+# probability 0.056, "at least 0.05". With :math:`R_2=1/2`, condition (7) holds in nearly all samples. The bound in the
+# proof, :math:`\sqrt n|\hat\delta|\le R_1/R_2=0.2`, would then hold with probability about 0.95.
 
 rng = np.random.default_rng(1)
 n, runs, R_2, C_r = 200, 2000, 0.5, 1.5
@@ -166,27 +166,27 @@ assert shares["corrected"] + error > 0.95 - eps_2  # the corrected one holds
 verdict("Theorems 1 and 3, ε for 1 − ε", "print")
 
 # %%
-# 3 A limit has no probability of its own
-# ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+# 3 A limit does not come with a probability
+# ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
 # * **Where**: Theorem 1, conclusion.
 # * **Printed**: ":math:`\exists N` such that :math:`n_p\wedge n_q>N`, we have
 #   :math:`\hat\delta\overset{P}{\to}\delta^*` with probability :math:`1-\epsilon_{R_1}-\epsilon_{R_2}`."
 # * **Right**: what the proof shows, for each :math:`n`: with probability at least
 #   :math:`1-\epsilon_{R_1}-\epsilon_{R_2}`, :math:`\|\hat\delta-\delta^*\|\le R_1/(R_2\sqrt{n_p\wedge n_q})`.
-#   Convergence in probability follows if for *every* :math:`\epsilon>0` there are such constants. With fixed
-#   :math:`R_1` it does not follow.
-# * **Changes**: a condition: for every :math:`\epsilon`. It is met when :math:`R_1` may grow, more slowly than
+#   Convergence in probability follows if such constants exist for *every* :math:`\epsilon>0`. With fixed :math:`R_1` it
+#   does not follow.
+# * **Changes**: a condition, namely for every :math:`\epsilon`. It holds if :math:`R_1` may grow more slowly than
 #   :math:`\sqrt n`.
 #
 # In the example of point 2 the probability that (6) fails is :math:`2\Phi(-R_1/\sqrt2)`, the same for every :math:`n`.
-# The same is seen in the paper's own example: :doc:`consistency </experiments/consistency>`.
+# The paper's own example shows the same: :doc:`consistency </experiments/consistency>`.
 
 R_1 = 3.0
 exact = 2.0 * norm.cdf(-R_1 / np.sqrt(2.0))
 failing = []
 for n in (50, 500, 5000):
-    means = rng.normal(size=(2, 20_000)) / np.sqrt(n)  # the law of the two means
+    means = rng.normal(size=(2, 20_000)) / np.sqrt(n)  # distribution of the two means
     failing.append(np.mean(np.sqrt(n) * np.abs(means[0] - means[1]) > R_1))
     growing = 2.0 * norm.cdf(-np.log(n) / np.sqrt(2.0))
     print(f"n = {n:4}: (6) fails in {failing[-1]:.4f}; with R_1 = log n in {growing:.1e}")
@@ -205,12 +205,12 @@ verdict("Theorem 1, conclusion", "condition", "does not follow")
 #   :math:`\;\nabla\ell(\hat\delta)=\nabla\ell(\delta^*)+\nabla^2\ell(\bar\delta)[\delta^*-\hat\delta]`, and
 #   :math:`\hat\delta-\delta^*=[\Sigma+o_p(1)]^{-1}\nabla\ell(\delta^*)`. The Lagrangian has the radius
 #   :math:`C_r/\sqrt{n_p\wedge n_q}`.
-# * **Right**: :math:`\check\delta-\delta^*` and :math:`\hat\delta-\delta^*` in the brackets, as the gradient of
-#   :math:`\|\delta^*-\delta\|` in :math:`\delta` points away from :math:`\delta^*`; hence
+# * **Right**: :math:`\check\delta-\delta^*` and :math:`\hat\delta-\delta^*` in the brackets, because the gradient of
+#   :math:`\|\delta^*-\delta\|` with respect to :math:`\delta` points away from :math:`\delta^*`; hence
 #   :math:`\hat\delta-\delta^*=-[\Sigma+o_p(1)]^{-1}\nabla\ell(\delta^*)`. The radius is
-#   :math:`\frac{R_1}{R_2}\frac{C_r}{\sqrt{n_p\wedge n_q}}`, as in (7). The strict :math:`<` after it is :math:`\le`
-#   (with :math:`\hat\mu=0` both sides can be equal).
-# * **Changes**: nothing: only norms are used in one proof, and in the other a normal law, which is symmetric.
+#   :math:`\frac{R_1}{R_2}\frac{C_r}{\sqrt{n_p\wedge n_q}}`, as in (7). The strict :math:`<` after it should be
+#   :math:`\le` (with :math:`\hat\mu=0` both sides can be equal).
+# * **Changes**: nothing. One proof uses only norms, the other a normal distribution, which is symmetric.
 
 rng = np.random.default_rng(2)
 star = np.array([0.6, -0.2]) - np.array([0.0, 0.3])
@@ -236,16 +236,16 @@ verdict("Proofs of Theorems 1 and 2, signs", "print")
 #   the difference, with :math:`\bar\delta_i=h\hat\delta_i+(1-h)\delta^*_i`; then
 #   :math:`\|[\nabla^2\ell(\bar\delta)]^{-1}\|\le1/R_2`.
 # * **Right**: in two or more dimensions no such :math:`h` exists in general. The theorem gives each *row* its own
-#   :math:`h_i`. The matrix put together from such rows is not symmetric, is no Hessian, and (7) does not bound its
+#   :math:`h_i`. The matrix assembled from such rows is not symmetric and not a Hessian, and (7) does not bound its
 #   inverse. Instead, :math:`\nabla\ell(\check\delta)-\nabla\ell(\delta^*)=\bar H\,(\check\delta-\delta^*)` with
 #   :math:`\bar H=\int_0^1\nabla^2\ell\bigl(\delta^*+t(\check\delta-\delta^*)\bigr)\,dt`, an average of symmetric
-#   matrices whose eigenvalues are all above :math:`R_2` on the ball; so are its own. (In the proof of Theorem 2 rows at
-#   points of their own do no harm: each of them converges to its row of :math:`\Sigma`. There only the symbol
-#   :math:`\nabla^2\ell(\bar\delta)` misleads.)
-# * **Changes**: a step of the proofs, and no result.
+#   matrices whose eigenvalues all exceed :math:`R_2` on the ball, and hence so do its own. (In the proof of Theorem 2
+#   evaluating rows at different points does no harm: each converges to its row of :math:`\Sigma`. There only the symbol
+#   :math:`\nabla^2\ell(\bar\delta)` is misleading.)
+# * **Changes**: a step of the proofs, but no result.
 #
-# Five points, :math:`\delta^*=0`. The second row has two such :math:`h_2`, and the theorem does not say which one it
-# means. With one of them the matrix of rows has an inverse several times larger than :math:`1/R_2`.
+# Take five points and :math:`\delta^*=0`. The second row has two such :math:`h_2`, and the theorem does not say which
+# one is meant. With one of them the matrix of rows has an inverse several times larger than :math:`1/R_2`.
 
 five = np.array([[-2.0, -2.0], [1.0, -3.0], [0.0, -2.0], [-3.0, 1.0], [2.0, -3.0]])
 end = np.array([-0.5, 0.5])
@@ -278,19 +278,19 @@ verdict("Proofs of Theorems 1 to 3, mean value", "proof", "does not follow")
 # The Hessian and the gradient (sections 3.2 and 3.3)
 # ---------------------------------------------------
 #
-# 6 The Hessian carries the likelihood twice
-# ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+# 6 The Hessian contains the likelihood twice
+# ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
 # * **Where**: section 3.2, :math:`\nabla^2\ell` and :math:`\Sigma` of Proposition 2.
 # * **Printed**: :math:`\hat E_q[r_{n_q}f_q'f_q'^\top]-\hat E_q[r_{n_q}f_q']\,E_q[r_{n_q}f_q']^\top` with
 #   :math:`f_q'=\frac{l_q}{q(y_q)}f`; "a sample covariance matrix of :math:`f'_q` weighted by :math:`r_{n_q}`".
 # * **Right**: :math:`\hat E_q[r_{n_q}\frac{l_q}{q(y_q)}ff^\top]`
-#   :math:`{}-\hat E_q[r_{n_q}f_q']\,\hat E_q[r_{n_q}f_q']^\top`: in the first term :math:`l_q` stands once, and the
-#   last average is one over the sample too (a hat is missing). It is the covariance of :math:`f`, weighted by
+#   :math:`{}-\hat E_q[r_{n_q}f_q']\,\hat E_q[r_{n_q}f_q']^\top`: in the first term :math:`l_q` occurs only once, and
+#   the last average is over the sample too (a hat is missing). It is the covariance of :math:`f`, weighted by
 #   :math:`r_{n_q}l_q/q(y_q)`, which is :math:`\nabla^2\log\sum_jl_qe^{\langle\delta,f\rangle}` as computed in the
 #   introduction. :math:`\Sigma` changes in the same way: it is the covariance of :math:`f` under
 #   :math:`r\cdot q(x|y_q)`.
-# * **Changes**: a formula, which cannot be used as printed unless :math:`l_q` is constant (KLIEP).
+# * **Changes**: a formula, which is wrong as printed unless :math:`l_q` is constant (KLIEP).
 
 rng = np.random.default_rng(3)
 y_p, y_q, n = 1.0, 0.0, 400
@@ -323,8 +323,8 @@ verdict("Section 3.2, Hessian", "constant")
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
 # * **Where**: after Proposition 2. **Printed**: ":math:`\Sigma` is the Hessian of the population objective (3)."
-# * **Right**: of (3) divided by :math:`p(y_p)`. The log-term of (3) has the factor :math:`E_p[l_p]=p(y_p)`, which
-#   :math:`\ell` does not have, as :math:`\ell` is "rescaled by :math:`1/\hat p(y_p)`". So the Hessian of (3) is
+# * **Right**: of (3) divided by :math:`p(y_p)`. The log term of (3) has the factor :math:`E_p[l_p]=p(y_p)`, which
+#   :math:`\ell` does not have, because :math:`\ell` is "rescaled by :math:`1/\hat p(y_p)`". So the Hessian of (3) is
 #   :math:`p(y_p)\Sigma`.
 # * **Changes**: a constant, in that sentence only.
 
@@ -350,13 +350,13 @@ verdict("Section 3.2, Σ and (3)", "constant")
 #
 # * **Where**: Proposition 2.
 # * **Printed**: :math:`\mathbb P(\|\nabla^2\ell(\delta)-\Sigma\|_\infty\le\epsilon)`
-#   :math:`{}\le C\exp(-C'\epsilon^2n)`: to be close would be ever less likely.
+#   :math:`{}\le C\exp(-C'\epsilon^2n)`, so closeness would become ever less likely.
 # * **Right**: :math:`\mathbb P(\|\nabla^2\ell(\delta)-\Sigma\|_\infty\ge\epsilon)`
 #   :math:`{}\le C\exp(-C'\epsilon^2n)`, with :math:`n=n_q`.
 # * **Changes**: print. (A sentence after it, "the :math:`\lambda_{\min}(\Sigma)` is also bounded away from 0", means
-#   :math:`\lambda_{\min}[\nabla^2\ell(\delta)]`. And that :math:`\Delta_n` is compact does not make a bound at each
-#   :math:`\delta` one of the supremum; that the third derivatives of :math:`\ell` are bounded, for bounded :math:`f`,
-#   does.)
+#   :math:`\lambda_{\min}[\nabla^2\ell(\delta)]`. And compactness of :math:`\Delta_n` does not turn a bound at each
+#   :math:`\delta` into one on the supremum; boundedness of the third derivatives of :math:`\ell`, for bounded
+#   :math:`f`, does.)
 
 rng = np.random.default_rng(4)
 close = {}
@@ -372,19 +372,19 @@ assert (1 - close[50]) > 2 * (1 - close[200]) > 8 * (1 - close[800])  # the corr
 verdict("Proposition 2, inequality", "print")
 
 # %%
-# 9 Two slips in the bound of the normaliser's error
+# 9 Two slips in the bound on the normaliser's error
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
 # * **Where**: proof of Proposition 3. **Printed**:
 #   :math:`\|a\|\le\frac{|p(y_p)-\hat p(y_p)|}{p(y_p)\,\hat p(y_p)}\,\|E_p[f'_p]\|`, and
 #   :math:`\mathbb P[\|a\|_\infty\ge\epsilon]\le C_1'\exp(-C_1''\epsilon\,n_p)`.
 # * **Right**: by definition :math:`a=\bigl(\frac{p(y_p)}{\hat p(y_p)}-1\bigr)\hat E_p[f_p']`, so
-#   :math:`\|a\|=\frac{|p(y_p)-\hat p(y_p)|}{\hat p(y_p)}\,\|\hat E_p[f'_p]\|`: no second :math:`p(y_p)`, and the
-#   average over the sample, which has to be bounded too. The exponent is :math:`\epsilon^2n_p`, as in Hoeffding's
-#   inequality.
+#   :math:`\|a\|=\frac{|p(y_p)-\hat p(y_p)|}{\hat p(y_p)}\,\|\hat E_p[f'_p]\|`: there is no second :math:`p(y_p)`, and
+#   the average is over the sample, so it has to be bounded too. The exponent is :math:`\epsilon^2n_p`, as in
+#   Hoeffding's inequality.
 # * **Changes**: constants. The printed bound depends on the unit of :math:`y`, which multiplies :math:`l_p` by a
-#   number and leaves :math:`a` as it is. The printed exponent would make errors of order :math:`1/n`; they are of
-#   order :math:`1/\sqrt n`: at :math:`\epsilon=c/\sqrt n` the bound tends to zero, whatever its constants, and the
+#   constant and does not change :math:`a`. The printed exponent implies errors of order :math:`1/n`; they are of order
+#   :math:`1/\sqrt n`: at :math:`\epsilon=c/\sqrt n` the bound tends to zero, whatever its constants, but the
 #   probability does not.
 
 for unit in (1.0, 100.0):
@@ -397,7 +397,7 @@ for unit in (1.0, 100.0):
 scale_fails, scale_holds = abs(a) > bound, abs(equal - abs(a)) < 1e-12
 
 # %%
-# The exponent, exactly, by counting: :math:`x=\pm1` with probability 1/2, :math:`l_p=1+x/2` (so that
+# The exponent, exactly, by enumeration: :math:`x=\pm1` with probability 1/2, :math:`l_p=1+x/2` (so that
 # :math:`p(y_p)=1`), :math:`f(x)=x`, :math:`\epsilon=1/(4\sqrt n)`. Everything depends on the number :math:`K` of ones.
 
 for n in (100, 10_000, 1_000_000):
@@ -414,22 +414,22 @@ assert abs(probability - limit) < 0.01
 verdict("Proof of Proposition 3, bounds of a", "constant")
 
 # %%
-# 10 Nothing is asked of the second likelihood
-# ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+# 10 No condition on the second likelihood
+# ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# * **Where**: Propositions 2 and 3. **Printed**: :math:`M^{-1}\le r\le M`, a bound of :math:`E_p[f_p']`, and
+# * **Where**: Propositions 2 and 3. **Printed**: :math:`M^{-1}\le r\le M`, a bound on :math:`E_p[f_p']`, and
 #   :math:`L^{-1}\le l_p\le L`.
-# * **Right**: :math:`l_q` has to be bounded too, as the weights of the q side are :math:`l_q\,r`. And :math:`r` has to
-#   be bounded for all :math:`\delta` of a ball (which makes :math:`f` bounded); at :math:`\delta^*` alone, where
+# * **Right**: :math:`l_q` has to be bounded too, because the weights on the q side are :math:`l_q\,r`. And :math:`r`
+#   has to be bounded for all :math:`\delta` in a ball (which makes :math:`f` bounded); at :math:`\delta^*` alone, where
 #   :math:`r` may be 1, it says nothing about :math:`f`.
-# * **Changes**: a condition. (The lower bound :math:`L^{-1}\le l_p` is more than is needed; no normal likelihood has
+# * **Changes**: a condition. (The lower bound :math:`L^{-1}\le l_p` is more than needed; no normal likelihood satisfies
 #   it.)
 #
-# Counter-example with everything else in order: :math:`x=(s,t)` with :math:`s=\pm1`, :math:`t>1` of density
-# :math:`\frac65t^{-11/5}`, independent; :math:`f(x)=s`, :math:`l_p=1`, :math:`l_q=t`, :math:`p=q`. Then
-# :math:`\delta^*=0` and :math:`r=1`. One row with :math:`t>cn` outweighs the others and moves
-# :math:`\nabla\ell(\delta^*)` by a constant. Some row does with a probability of about
-# :math:`n\,(cn)^{-6/5}\propto n^{-1/5}`, which is in the end larger than any :math:`C\exp(-C'\epsilon^2n)`.
+# A counterexample in which all other conditions hold: :math:`x=(s,t)` with independent :math:`s=\pm1` and :math:`t>1`
+# of density :math:`\frac65t^{-11/5}`; :math:`f(x)=s`, :math:`l_p=1`, :math:`l_q=t`, :math:`p=q`. Then
+# :math:`\delta^*=0` and :math:`r=1`. A single row with :math:`t>cn` outweighs the others and moves
+# :math:`\nabla\ell(\delta^*)` by a constant. The probability of such a row is about
+# :math:`n\,(cn)^{-6/5}\propto n^{-1/5}`, which eventually exceeds any :math:`C\exp(-C'\epsilon^2n)`.
 
 rng = np.random.default_rng(5)
 far, far_bounded, sizes = [], [], (100, 1000, 10_000)
@@ -451,7 +451,7 @@ verdict("Propositions 2 and 3, conditions", "condition", "are not sufficient")
 # Asymptotic normality (section 3.4, its proof, and section 5.1)
 # --------------------------------------------------------------
 #
-# 11 The covariance forgets that the weights are normalised
+# 11 The covariance ignores that the weights are normalised
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
 # * **Where**: :math:`\Sigma_p,\Sigma_q` of section 3.4 and Theorem 2; in the proof, both steps of (14).
@@ -459,17 +459,17 @@ verdict("Propositions 2 and 3, conditions", "condition", "are not sufficient")
 #   :math:`\Sigma_q=\mathrm{Var}_q[r\frac{l_q}{q(y_q)}f]`.
 # * **Right**: :math:`\Sigma_p=\mathrm{Var}_p[\frac{l_p}{p(y_p)}(f-m)]` and
 #   :math:`\Sigma_q=\mathrm{Var}_q[r\frac{l_q}{q(y_q)}(f-m)]` and :math:`\Sigma` of point 6, with
-#   :math:`m=E_{p(x|y_p)}[f]`, which is also :math:`E_{q(x|y_q)}[rf]` at :math:`\delta^*`. For
-#   :math:`b-m=\hat E_p[l_p(f-m)]/\hat p(y_p)` exactly, and the numerator has mean zero, so that only here
-#   :math:`\hat p(y_p)` may be replaced by :math:`p(y_p)`. In the same way :math:`\sum_j\mu_jf_j-m={}`
+#   :math:`m=E_{p(x|y_p)}[f]`, which is also :math:`E_{q(x|y_q)}[rf]` at :math:`\delta^*`. The reason is that
+#   :math:`b-m=\hat E_p[l_p(f-m)]/\hat p(y_p)` exactly, and the numerator has mean zero; only then may
+#   :math:`\hat p(y_p)` be replaced by :math:`p(y_p)`. In the same way :math:`\sum_j\mu_jf_j-m={}`
 #   :math:`\hat E_q[e^{\langle\delta^*,f\rangle}l_q(f-m)]` :math:`{}/\hat E_q[e^{\langle\delta^*,f\rangle}l_q]`. The
 #   proof drops :math:`\sqrt{n_p}\,\frac{p(y_p)-\hat p(y_p)}{\hat p(y_p)}\hat E_p[f_p']`, which does not vanish: it
-#   tends to a normal law with variance :math:`\mathrm{Var}[l_p]/p(y_p)^2\cdot mm^\top`. On the q side it puts
-#   :math:`r` for :math:`r_{n_q}`.
-# * **Changes**: the result. :math:`\hat\delta` does not change when a constant is added to :math:`f`; neither does its
-#   covariance, but the printed one does, and it can be too large or too small. In the paper's own set-up the
-#   difference is small (:doc:`normality </experiments/normality>`), with other features it is not
-#   (:doc:`coverage </coverage>`, :doc:`the lesson on uncertainty <09_uncertainty>`).
+#   tends to a normal distribution with variance :math:`\mathrm{Var}[l_p]/p(y_p)^2\cdot mm^\top`. On the q side it
+#   replaces :math:`r_{n_q}` by :math:`r`.
+# * **Changes**: the result. :math:`\hat\delta` and its covariance do not change when a constant is added to :math:`f`,
+#   but the printed covariance does, and it can be too large or too small. In the paper's own setup the difference is
+#   small (:doc:`normality </experiments/normality>`); with other features it is not (:doc:`coverage </coverage>`,
+#   :doc:`the lesson on uncertainty <09_uncertainty>`).
 
 w_p = likelihood(1.0, grid) / evidence_p
 w_q = likelihood(0.0, grid) / evidence_q * np.exp(grid - 0.25)  # r l_q / q(y_q), with Z(1) = exp(1/4)
@@ -519,15 +519,15 @@ verdict("Theorem 2, Σ_p and Σ_q", "result")
 # 12 Theorem 2 needs finite variances
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
-# * **Where**: Theorem 2. **Printed**: it asks for :math:`\hat\delta\to\delta^*` and for convergence of the Hessian.
+# * **Where**: Theorem 2. **Printed**: it requires :math:`\hat\delta\to\delta^*` and convergence of the Hessian.
 # * **Right**: :math:`\Sigma_p` and :math:`\Sigma_q` have to be finite too. Bounded :math:`r`, :math:`f`, :math:`l_p`
-#   and :math:`l_q`, as in section 3.3, are enough; the theorem does not ask for them. (And :math:`n_p/n_q` has to have
-#   a limit, which then stands in (9).)
+#   and :math:`l_q`, as in section 3.3, are sufficient, but the theorem does not require them. (And :math:`n_p/n_q` must
+#   have a limit, which then appears in (9).)
 # * **Changes**: a condition.
 #
 # Take :math:`p=N(0,3)`, :math:`q=N(0,1)`, no likelihoods, :math:`f(x)=x^2`; then :math:`\delta^*=1/3`. The Hessian
-# needs :math:`E_q[rf^2]=E_p[x^4]=27`. But :math:`r^2q` grows like :math:`e^{x^2/6}`, so that :math:`\Sigma_q` is
-# infinite. With a variance of :math:`p` below 2 it is finite.
+# needs :math:`E_q[rf^2]=E_p[x^4]=27`. But :math:`r^2q` grows like :math:`e^{x^2/6}`, so :math:`\Sigma_q` is infinite.
+# If the variance of :math:`p` is below 2 it is finite.
 
 table = {}
 for s2 in (3.0, 1.5):
@@ -550,10 +550,10 @@ verdict("Theorem 2, conditions", "condition", "are not sufficient")
 # * **Where**: end of section 5.1. **Printed**: "given this strong evidence, :math:`\ell_p(z)\approx\ell_q(z)`. Thus
 #   :math:`\delta^*\approx0`" (for :math:`l_p(x)\approx l_q(x)`).
 # * **Right**: 50 values with noise :math:`\sigma` have the likelihood :math:`\exp(-\frac{50}{2\sigma^2}(x-\bar y)^2)`
-#   of a coordinate, so that :math:`\delta^*=\frac{50}{\sigma^2}(\bar y_p-\bar y_q)`. It is small because
+#   for each coordinate, so :math:`\delta^*=\frac{50}{\sigma^2}(\bar y_p-\bar y_q)`. It is small because
 #   :math:`\sigma=10` makes the evidence *weak*; with the true :math:`\sigma=0.1` the same data would give a
 #   :math:`\delta^*` ten thousand times as large.
-# * **Changes**: a claim, and no number.
+# * **Changes**: a claim, but no number.
 
 gap = 0.1 * np.sqrt(2.0 / 50)  # standard deviation of the difference of two means
 for sigma in (10.0, 0.1):
@@ -577,10 +577,10 @@ verdict("Section 5.1, evidence", "claim", "gives the wrong reason")
 # * **Where**: section 4. **Printed**: :math:`f'_{p_n}:=\frac{l_p}{\hat p(y_p)}`. **Right**:
 #   :math:`f'_{p_n}:=\frac{l_p}{\hat p(y_p)}f`, so that :math:`\hat E_p[f'_{p_n}]=b`, as in the derivation in the
 #   supplement.
-# * **Changes**: print. As printed :math:`\hat E_p[f'_{p_n}]=1` whatever the data, and :math:`X_p` would not enter (10)
+# * **Changes**: print. As printed, :math:`\hat E_p[f'_{p_n}]=1` whatever the data, and :math:`X_p` would not enter (10)
 #   at all.
 #
-# One problem with twelve rows serves this point and the next two; cvxpy solves the dual as printed.
+# We use one problem with twelve rows for this point and the next two; cvxpy solves the dual as printed.
 
 rng = np.random.default_rng(7)
 F, F_p, n_q = rng.normal(size=(12, 2)), 0.3 * rng.normal(size=(9, 2)) + 0.2, 12
@@ -604,12 +604,12 @@ verdict("Section 4, f'_pn", "print")
 # * **Where**: "The Dual Formulation of (5)". **Printed**:
 #   :math:`\mu_i=\frac{l_q(x_q^{(i)})\exp(t_i)}{\hat E_q[l_q\exp(t)]}`, :math:`\sum_i\mu_i=1`; and the dual objective
 #   :math:`\sum_i-\mu_i\log\mu_i+\mu_i\log l_q(x_q^{(i)})`.
-# * **Right**: the derivative of :math:`\log\hat E_q[l_qe^t]` by :math:`t_i` has a factor :math:`1/n_q`:
-#   :math:`\mu_i=\frac1{n_q}\frac{l_qe^{t_i}}{\hat E_q[l_qe^t]}`. The printed weights sum to :math:`n_q`. Put in,
-#   :math:`t_i=\log\mu_i-\log l_q+\log\sum_jl_qe^{t_j}`, and :math:`\log\hat E_q-\sum_i\mu_it_i` leaves a term
+# * **Right**: the derivative of :math:`\log\hat E_q[l_qe^t]` with respect to :math:`t_i` has a factor :math:`1/n_q`:
+#   :math:`\mu_i=\frac1{n_q}\frac{l_qe^{t_i}}{\hat E_q[l_qe^t]}`. The printed weights sum to :math:`n_q`. Inserting
+#   this, :math:`t_i=\log\mu_i-\log l_q+\log\sum_jl_qe^{t_j}`, and :math:`\log\hat E_q-\sum_i\mu_it_i` leaves a term
 #   :math:`-\log n_q`, which is missing.
-# * **Changes**: no minimiser. But primal and dual values differ by :math:`\log n_q`, so that no gap could prove an
-#   answer. With normalised base weights (:doc:`equations </equations>`, tag [D]) nothing is left over.
+# * **Changes**: no minimiser. But primal and dual values differ by :math:`\log n_q`, so no gap could certify a
+#   solution. With normalised base weights (:doc:`equations </equations>`, tag [D]) nothing is left over.
 
 t = F @ found.delta
 printed = l_q * np.exp(t) / np.mean(l_q * np.exp(t))
@@ -623,16 +623,16 @@ assert abs(dual.value - np.log(n_q) - primal_value) < 1e-6
 verdict("Supplement, the dual's μ and value", "constant")
 
 # %%
-# 16 The second level is solved already
+# 16 The second level is already solved
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 #
 # * **Where**: the two-level problem and Theorem 3. **Printed**: :math:`\hat\delta_{\mathrm{dual}}` minimises
 #   :math:`E_{q_n}`, and ":math:`E_{q_n}(\hat\delta_{\mathrm{dual}})\le C_0`" is assumed; "usually around
 #   :math:`10^{-7}`".
 # * **Right**: :math:`C_0=0`. Where the primal has a minimiser, the multiplier of the moment constraint is a
-#   :math:`\delta` with :math:`\mu_j(\delta)=\hat\mu_j`, so that :math:`E_{q_n}=0`. (The theorem's own conditions say so
-#   as well: at a minimiser inside :math:`\Delta_n` the gradient of :math:`E_{q_n}` vanishes, and with an invertible
-#   Hessian this forces :math:`E_{q_n}=0`.) What is left is the solver's tolerance.
+#   :math:`\delta` with :math:`\mu_j(\delta)=\hat\mu_j`, so :math:`E_{q_n}=0`. (The theorem's own conditions imply this
+#   too: at a minimiser inside :math:`\Delta_n` the gradient of :math:`E_{q_n}` vanishes, and with an invertible Hessian
+#   this forces :math:`E_{q_n}=0`.) What remains is the solver's tolerance.
 # * **Changes**: a condition that is not needed. Measured in :doc:`the experiment on the dual </experiments/dual>`;
 #   derived in :doc:`the lesson on the dual <04_dual>`.
 
@@ -646,9 +646,9 @@ for tol in (1e-4, 1e-8, 1e-12):
     e_qn[tol] = np.linalg.norm(tilt(delta, F, l_q)[1] - mu.value @ F)
     print(f"tolerance {tol:.0e}: multiplier {delta.round(6)}, E_qn {e_qn[tol]:.0e}")
 ours = pre.solve(pre.RatioProblem(b, F, np.log(l_q), radius=0.05)).delta
-least = np.linalg.norm(tilt(ours, F, l_q)[1] - mu.value @ F)  # the minimum of E_qn is not above
+least = np.linalg.norm(tilt(ours, F, l_q)[1] - mu.value @ F)  # an upper bound on the minimum of E_qn
 print(f"the primal with 0.05 |delta|: {ours.round(6)}, E_qn {least:.0e}")
-assert e_qn[1e-12] < 0.01 * e_qn[1e-4]  # no C_0 is to be reckoned with: the rest is the solver's
+assert e_qn[1e-12] < 0.01 * e_qn[1e-4]  # E_qn falls with the solver's tolerance, so no C_0 remains
 assert least < 1e-7  # the corrected one holds
 assert np.allclose(delta, ours, atol=1e-6)
 verdict("Theorem 3, C_0", "condition", "is not needed")
@@ -660,18 +660,18 @@ verdict("Theorem 3, C_0", "condition", "is not needed")
 # * **Where**: last display of the proof. **Printed**:
 #   :math:`\|\nabla^2\ell(\bar\delta)[\delta^*-\hat\delta_{\mathrm{dual}}]\|-E_{q_n}\le`
 #   :math:`R_2\|\delta^*-\hat\delta_{\mathrm{dual}}\|-E_{q_n}`.
-# * **Right**: :math:`\ge`, as :math:`R_2` bounds eigenvalues from *below*. With :math:`\ge` the chain ends in
+# * **Right**: :math:`\ge`, because :math:`R_2` bounds eigenvalues from *below*. With :math:`\ge` the chain ends in
 #   :math:`\frac{R_1+R_3}{\sqrt n}\ge R_2\|\delta^*-\hat\delta_{\mathrm{dual}}\|-E_{q_n}`, which is the theorem. With
 #   :math:`\le` nothing follows.
 # * **Changes**: print. (:math:`\bar\delta` lies between :math:`\hat\delta_{\mathrm{dual}}` and :math:`\delta^*`, not
 #   :math:`\hat\delta`; and see point 5.)
-# * **After it**: a minimiser over :math:`\Delta_n` that lies inside is said to be one "even without the constraint".
-#   For Theorem 1 that is so, as :math:`\ell` is convex. :math:`E_{q_n}` is not: with two rows 0 and 1 it is
-#   :math:`|\frac1{1+e^{-\delta}}-\hat\mu_2|`, which is concave to the right of its zero if :math:`\hat\mu_2\ge\frac12`.
-#   Point 16 closes the gap: inside, :math:`E_{q_n}=0`, and as :math:`\ell` is strictly convex no other :math:`\delta`
-#   reaches that.
+# * **After it**: a minimiser over :math:`\Delta_n` that lies in its interior is said to be one "even without the
+#   constraint". For Theorem 1 that is true, because :math:`\ell` is convex. :math:`E_{q_n}` is not: with two rows 0 and
+#   1 it is :math:`|\frac1{1+e^{-\delta}}-\hat\mu_2|`, which is concave to the right of its zero if
+#   :math:`\hat\mu_2\ge\frac12`. Point 16 closes the gap: in the interior :math:`E_{q_n}=0`, and because :math:`\ell` is
+#   strictly convex no other :math:`\delta` attains that.
 
-from pre_convex.theory import min_eigenvalue_in_ball
+from pre_convex.statistics.theory import min_eigenvalue_in_ball
 
 rng = np.random.default_rng(8)
 turned = []
@@ -701,10 +701,10 @@ verdict("Proof of Theorem 3, last line", "print")
 # * **Where**: section 5.2. **Printed**: "we propose to use :math:`\ell(\hat\delta)` as the detection distance
 #   measure"; "the event-detection score clearly peaks".
 # * **Right**: :math:`-\ell(\hat\delta)`. As :math:`\ell(0)=0`, the minimum is never positive, and
-#   :math:`-\ell(\hat\delta)` estimates :math:`\mathrm{KL}(p(x|y_p)\,\|\,q(x|y_q))` (its best lower bound in the
-#   model). It takes the constant :math:`C'` of (5), which is no constant over windows: :math:`\log\hat q(y_q)` changes
+#   :math:`-\ell(\hat\delta)` estimates :math:`\mathrm{KL}(p(x|y_p)\,\|\,q(x|y_q))` (its best lower bound in the model).
+#   This needs the constant :math:`C'` of (5), which is not constant across windows: :math:`\log\hat q(y_q)` changes
 #   with :math:`y_q`.
-# * **Changes**: a sign; without :math:`C'` also the order of windows.
+# * **Changes**: a sign and, without :math:`C'`, also the ranking of windows.
 #
 # In our small population the divergence is exactly :math:`(y_p-y_q)^2/4`, with :math:`y_p=1` here.
 
@@ -733,16 +733,16 @@ verdict("Section 5.2, score", "constant", "has the wrong sign")
 #   both likelihoods :math:`N(x,0.18I)`, :math:`f=[x_1x_2,x_2x_3,\dots]`.
 # * **Printed**: a score :math:`\ell_t` for every window. (It says :math:`\ell_t(\hat\theta)`; :math:`\theta` is not
 #   defined and means :math:`\delta`.)
-# * **Right**: (5) has a minimiser only if the target is in the hull of the q features. Those are of the size of
-#   :math:`10^{-4}`, products of speech are far larger, in 499 dimensions. There is a :math:`v` with
+# * **Right**: (5) has a minimiser only if the target is in the hull of the q features. These are of order
+#   :math:`10^{-4}`, products of speech samples are far larger, and there are 499 dimensions. There is a :math:`v` with
 #   :math:`\max_j\langle v,f(x_q^{(j)})\rangle<\langle v,b\rangle`; along it
 #   :math:`\ell(sv)\le-s\,(\langle v,b\rangle-\max_j\langle v,f_j\rangle)` :math:`{}\to-\infty`.
-# * **Changes**: the result of that experiment: what a program returns there depends on when it stops.
-#   :doc:`The experiment on the keyword </experiments/keyword>` proves it for all 221 windows, in speech made for the
-#   purpose, since the paper's recording is not at hand. Here are three of them, with fewer rows.
+# * **Changes**: the result of that experiment: what an optimiser returns there depends on when it stops.
+#   :doc:`The experiment on the keyword </experiments/keyword>` proves it for all 221 windows, on synthesised speech,
+#   since the paper's recording is not available. Here are three of them, with fewer rows.
 
-from pre_convex.experiments.keyword import Reading, pair_up
-from pre_convex.experiments.speech import voices
+from pre_convex_lab.paper.keyword.paper_setup import Reading, pair_up
+from pre_convex_lab.paper.keyword.speech import voices
 
 pairs = pair_up(voices("paper")[0], Reading("as written", rows_q=600, step=500), np.random.default_rng(0))
 falls, margins = [], []
@@ -770,7 +770,7 @@ verdict("Section 5.2, keyword", "result", "has no solution")
 # * **Where**: section 5.3. **Printed**: "using samples from :math:`p_{\mathrm{loc}}(x)` in PRE would also yield a
 #   consistent estimator of :math:`p(x|-1)/p(x|1)`."
 # * **Right**: only if the log-odds of the black box are linear in :math:`f`. Then every :math:`p_{\mathrm{loc}}` gives
-#   the same answer, and nothing is local. Otherwise :math:`\delta^*` is the best fit *under* :math:`p_{\mathrm{loc}}`
+#   the same result, and nothing is local. Otherwise :math:`\delta^*` is the best fit *under* :math:`p_{\mathrm{loc}}`
 #   and moves with it, which is the purpose.
 # * **Changes**: a claim.
 
@@ -801,13 +801,14 @@ verdict("Section 5.3, p_loc", "claim", "holds only if linear")
 #   :math:`\Sigma^{-1}V\Sigma^{-1}/n` with
 #   :math:`V=\mathrm{Var}\bigl[\bigl(\tfrac{l_p}{p(y_p)}-r\tfrac{l_q}{q(y_q)}\bigr)(f-m)\bigr]`.
 # * **Changes**: the result. If the log-odds are linear, the inner bracket is zero for every :math:`x`:
-#   :math:`\hat\delta=\delta^*` *exactly*, from any sample, where the sum of two variances is positive. The paper draws
-#   no intervals in section 5.3; who does needs ``paired=True`` (:doc:`the lesson on explanation <12_explanation>`).
+#   :math:`\hat\delta=\delta^*` *exactly*, from any sample, while the sum of two variances is positive. The paper shows
+#   no intervals in section 5.3; to compute them, use ``paired=True``
+#   (:doc:`the lesson on explanation <12_explanation>`).
 
 rng = np.random.default_rng(10)
 runs, n = 3000, 400
 x = rng.uniform(-1.0, 1.0, size=(runs, n))
-loc = (np.abs(grid) < 1.0) / np.sum(np.abs(grid) < 1.0)  # the same law on the grid
+loc = (np.abs(grid) < 1.0) / np.sum(np.abs(grid) < 1.0)  # the same distribution on the grid
 table = []
 for name, log_odds in (("2x + 1", lambda x: 2.0 * x + 1.0), ("sin 4x", lambda x: np.sin(4.0 * x))):
     minus = 1.0 / (1.0 + np.exp(-log_odds(x)))
@@ -838,17 +839,17 @@ verdict("Section 5.3, independence", "result")
 #   experiment, we estimated such a constant using 400 data points in the original labelled dataset … In practice, this
 #   is not possible".
 # * **Right**: :math:`p(-|x)/p(+|x)=c\,r(x)` with :math:`c=E_{\mathrm{loc}}[p(-|x)]/E_{\mathrm{loc}}[p(+|x)]`, and the
-#   black box gives both. With the normaliser of :math:`r`, :math:`\delta_0=\log\sum_ip(-|x_i)`
+#   black box provides both. With the normaliser of :math:`r`, :math:`\delta_0=\log\sum_ip(-|x_i)`
 #   :math:`{}-\log\sum_ip(+|x_i)e^{\langle\hat\delta,x_i\rangle}`.
 # * **Changes**: a claim: the whole local classifier comes from :math:`X_{\mathrm{loc}}` and the black box
-#   (:doc:`explanation </explanation>`). To find important features one does not need :math:`c`, as the paper says.
+#   (:doc:`explanation </explanation>`). As the paper says, :math:`c` is not needed to find important features.
 
 x = rng.normal(size=(40, 2))
 minus = 1.0 / (1.0 + np.exp(-(x @ [1.5, -0.7] + 0.4)))
 fit = pre.solve(pre.RatioProblem.from_samples(x, x, np.log(minus), np.log(1.0 - minus)))
 offset = np.log(minus.sum()) - np.log(((1.0 - minus) * np.exp(x @ fit.delta)).sum())
 print(f"40 points, no labels: delta {fit.delta.round(6)}, offset {offset:.6f}")
-assert abs(offset - 0.4) < 1e-8  # what is said to be impossible
+assert abs(offset - 0.4) < 1e-8  # which the paper calls impossible
 assert np.allclose(fit.delta, [1.5, -0.7], atol=1e-8)
 verdict("Supplement, offset", "claim", "is not needed")
 
@@ -861,11 +862,11 @@ verdict("Supplement, offset", "claim", "is not needed")
 #   important features of the black-box classifier."
 # * **Right**: a pixel without ink is 0 in every row of :math:`X_{\mathrm{loc}}`. Its column of features is zero, its
 #   gradient is zero, and descent from 0 leaves :math:`\delta_i=0`, whatever the black box. Without a penalty every
-#   other :math:`\delta_i` is almost surely not zero. So ":math:`|\delta_i|>0`" finds the ink, for any classifier.
+#   other :math:`\delta_i` is almost surely nonzero. So ":math:`|\delta_i|>0`" finds the ink for any classifier.
 # * **Changes**: a claim; :doc:`the experiment on digits </experiments/digits>` measures the same with trained and with
 #   random networks.
 #
-# An 8 × 8 digit and a "black box" that looks at noise: random weights, of which half are zero.
+# We take an 8 × 8 digit and a "black box" with random weights, half of which are zero.
 
 from sklearn.datasets import load_digits
 
@@ -878,57 +879,57 @@ fit = pre.solve(pre.RatioProblem.from_samples(x, x, np.log(minus), np.log(1.0 - 
 selected, ink, used = fit.delta != 0.0, image > 0.0, weights != 0.0
 print(f"selected {selected.sum()}, with ink {ink.sum()}, agree on {np.sum(selected == ink)} of 64")
 assert np.array_equal(selected, ink)
-assert np.any(selected & ~used)  # pixels that the black box does not look at are selected
+assert np.any(selected & ~used)  # pixels that the black box ignores are selected
 verdict("Section 5.3, selected pixels", "claim", "holds by construction")
 
 # %%
-# Slips of the pen
-# ----------------
+# Misprints
+# ---------
 #
-# Quoted only; none of them changes what follows.
+# These are listed without code; none of them affects what follows.
 #
 # * Section 2.3, before (5): :math:`q(x|y)` and :math:`p(x|y)` are :math:`q(x|y_q)` and :math:`p(x|y_p)`.
 # * Section 3.2 and supplement: "Wely's" and "Wyel's inequality" is Weyl's. In :math:`r_{n_q}`,
 #   :math:`\exp\langle\delta^\top f(x)\rangle` is :math:`\exp\langle\delta,f(x)\rangle`.
-# * Proof of Theorem 1: :math:`\|A^{-1}\|=1/\lambda_{\min}(A)` "if A is p.s.d." needs positive definite; "Holder's
-#   inequality" is :math:`\|Av\|\le\|A\|\|v\|`.
-# * Proof of Theorem 2: "multiply :math:`\sqrt{n_q}`" stands before a display with :math:`\sqrt{n_p}`; :math:`b` has
-#   the covariance :math:`\Sigma_q`, and :math:`\frac{n_p}{n_q}\Sigma_q` only with its factor.
+# * Proof of Theorem 1: :math:`\|A^{-1}\|=1/\lambda_{\min}(A)` "if A is p.s.d." requires a positive definite matrix;
+#   "Holder's inequality" is :math:`\|Av\|\le\|A\|\|v\|`.
+# * Proof of Theorem 2: "multiply :math:`\sqrt{n_q}`" precedes a display with :math:`\sqrt{n_p}`; :math:`b` has
+#   covariance :math:`\Sigma_q`, and :math:`\frac{n_p}{n_q}\Sigma_q` only with its factor.
 # * Theorem 3: ":math:`\exists R_n\le R_3/\sqrt{n_p\wedge n_q}` such that": the proof holds for *all* such :math:`R_n`.
-# * Section 5.2: ":math:`y_t=x_t+\epsilon'`, :math:`\epsilon\sim N(0,.02)`" is :math:`\epsilon'\sim N(0,.02)`. Whether
-#   .1 and .02 are variances or standard deviations is not said;
-#   :doc:`the experiment on latent signals </experiments/latent-signal>` does both.
-# * Section 5.2: "the latent signal :math:`p` … compared to the background :math:`q`" has the roles exchanged; in the
-#   rest of the section :math:`p` is the background and :math:`q` the signal.
-# * Section 5.2: "State-Space Transformation (SST)": the method cited rests on singular-spectrum analysis, as its title
-#   says.
+# * Section 5.2: ":math:`y_t=x_t+\epsilon'`, :math:`\epsilon\sim N(0,.02)`" is :math:`\epsilon'\sim N(0,.02)`. It is not
+#   stated whether .1 and .02 are variances or standard deviations;
+#   :doc:`the experiment on latent signals </experiments/latent-signal>` tries both.
+# * Section 5.2: "the latent signal :math:`p` … compared to the background :math:`q`" has the roles swapped; in the rest
+#   of the section :math:`p` is the background and :math:`q` the signal.
+# * Section 5.2: "State-Space Transformation (SST)": the cited method is based on singular-spectrum analysis, as its
+#   title says.
 # * Section 5.3: :math:`p(y|x)=1/(1+\frac{p(x|-1)}{p(x|1)}c)` and :math:`p(y|x;\delta,\delta_0)` are the probability of
 #   :math:`y=1`; :math:`q(y_p|x)=p(+|x)` is :math:`q(y_q|x)`.
 # * Supplement, conditions for consistency: :math:`l_p=l_q=N_X(x,I)` is a density of :math:`y`, :math:`N_y(x,I)`; in
 #   "6.66 is the upper limit of :math:`\|\sqrt n\nabla\ell(\delta^*)\|/\inf_{\delta\in\Delta_n}`" the infimum lacks its
 #   :math:`\lambda_{\min}[\nabla^2\ell(\delta)]`.
 #
-# Only notation, and no slip: :math:`\|\cdot\|_\infty` of a matrix is not defined and means its largest entry;
-# :math:`\Sigma` of Proposition 2 depends on :math:`\delta`, and from Theorem 2 on it is taken at :math:`\delta^*`;
-# :math:`C'` is a constant of (5) and later one of a tail; :math:`\mu` is a multiplier in one proof and weights in
-# another; :math:`r_{n_q}` contains the unknown :math:`q(y_q)`, which cancels wherever it is used. Our names for all
-# symbols: :doc:`symbols </reference/symbols>`.
+# Notation, not slips: :math:`\|\cdot\|_\infty` of a matrix is not defined and means its largest entry; :math:`\Sigma`
+# of Proposition 2 depends on :math:`\delta`, and from Theorem 2 on it is taken at :math:`\delta^*`; :math:`C'` is a
+# constant of (5) and later one of a tail; :math:`\mu` is a multiplier in one proof and weights in another;
+# :math:`r_{n_q}` contains the unknown :math:`q(y_q)`, which cancels wherever it is used. For our names of all symbols
+# see :doc:`symbols </reference/symbols>`.
 #
-# Whether the paper's *measurements* reproduce is another question, answered in :doc:`the measured pages </results>`.
+# Whether the paper's *experiments* can be reproduced is another question; see :doc:`the pages of results </results>`.
 
 # %%
 # Summary
 # -------
 #
-# Number, place, kind, and what its check says about the printed form. The assertions of each point hold, among them
-# those of the corrected form.
+# Number, place, kind, and what the check says about the printed form. All assertions hold, including those of the
+# corrected form.
 
 for number, place, kind, printed in checks:
     print(f"{number:2} {place:37} {kind:9} {printed}")
 assert len(checks) == 23
 
 # %%
-# How many of each kind:
+# Number of each kind:
 
 kinds = [kind for _, _, kind, _ in checks]
 print(", ".join(f"{kind} {kinds.count(kind)}" for kind in dict.fromkeys(kinds)))

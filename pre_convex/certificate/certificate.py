@@ -1,0 +1,222 @@
+"""The duality-gap certificate: numbers that prove an answer, recomputed from (δ, μ) in original variables.
+
+A solver's own claim of optimality counts for nothing. For weights μ(δ) tilted by any δ, [LINK] gives the identity
+
+    ℓ(δ) + g(δ) − (D(μ') − g*(r')) = g(δ) + g*(r') − ⟨r', δ⟩ + KL(μ' ‖ μ(δ)),      r' = b − F'μ',
+
+for every μ' on the simplex, where g is the penalty (R‖δ‖_*, whose conjugate g* is the indicator of the ball
+of radius R). Both parts on the right are non-negative, so the gap is a sum of small terms, not a difference of
+large ones. The point μ' comes from the linear correction [LIFT]
+
+    μ'_j = μ_j (1 + ⟨F_j − m, d⟩),  j in S,     d = H_S⁻¹ u,
+
+which keeps Σμ' = 1 and moves F'μ by exactly u as long as μ' ≥ 0. S is the set of all rows or any subset of them, m
+and H_S are the mean and scatter of F over S under μ; the bound from a subset is as rigorous, only less tight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._internal.linear_algebra import EPS
+from .._internal.threads import single_threaded_blas
+from .._internal.typing import Array
+from .._internal.validation import MAX_ENTRY, MAX_PARAMETER, as_vector, check_tol
+from ..data.passes import Summary, tilt
+from ..data.rows import Rows
+from ..feasibility.hull import is_too_far
+from ..penalties import BallPenalty, Penalty, make_penalty
+from ..problem import RatioProblem, as_problem
+from .lift import Lift, lift_at
+
+__all__ = ["Certificate", "certify", "make_certificate", "value_round_off"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Numbers that prove, or fail to prove, an answer; all recomputed from (δ, μ) in original variables.
+
+    :func:`certify` and :func:`solve` make it.
+
+    Attributes
+    ----------
+    primal_value : float
+        ℓ_R(δ), an upper bound of the optimum.
+    dual_value : float
+        Value of [D] at a feasible μ' close to μ, a lower bound; −inf if none was found near μ.
+    gap : float
+        Their difference plus a bound on round-off: no answer is better than this one by more than ``gap``.
+    moment_residual : float
+        Excess of ‖b − F'μ‖ over the radius, for μ clipped at zero and scaled to sum to one.
+    simplex_residual : float
+        ``max(|Σμ − 1|, −min μ)``.
+    slackness : float
+        g(δ) − ⟨b − F'μ, δ⟩, which is R‖δ‖_* − ⟨b − F'μ, δ⟩ without a user's penalty; zero at the optimum.
+    e_qn : float
+        ‖F'μ(δ) − F'μ‖₂, the paper's E_qn; zero if μ = μ(δ).
+    violation : float
+        Largest violation of the user's constraints at δ.
+    noise : float
+        Bound on the round-off of the value; part of the gap.
+    spread : float
+        Root of the total variance of the features under μ(δ); the unit of ``e_qn``.
+
+    Examples
+    --------
+    >>> problem = RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
+    >>> print(certify(problem, [0.0]))
+    value in [-0.130812035941, 0], gap 1.3e-01, moment residual 2.5e-01, slackness 0.0e+00, E_qn 0.0e+00
+    """
+
+    primal_value: float
+    dual_value: float
+    gap: float
+    moment_residual: float
+    simplex_residual: float
+    slackness: float
+    e_qn: float
+    violation: float = 0.0
+    noise: float = 0.0
+    spread: float = np.inf
+
+    def proves(self, tol: float) -> bool:
+        """Whether ``gap ≤ tol · (1 + |value|)``, with constraints and simplex satisfied to the same tolerance.
+
+        If μ was given, it must match δ too: moments may differ by at most a multiple of the root of that bound.
+
+        Parameters
+        ----------
+        tol : float
+            Relative tolerance, between 0 and 1.
+
+        Returns
+        -------
+        bool
+        """
+        tol = check_tol(tol)
+        scale = 1.0 + abs(self.primal_value)
+        small = max(tol, 1e-8)
+        if self.e_qn > 10.0 * float(np.sqrt(tol * scale)) * self.spread:
+            return False
+        return abs(self.gap) <= tol * scale and self.violation <= small and self.simplex_residual <= small
+
+    def __str__(self) -> str:
+        return (
+            f"value in [{self.dual_value:.12g}, {self.primal_value:.12g}], gap {self.gap:.1e}, "
+            f"moment residual {self.moment_residual:.1e}, slackness {self.slackness:.1e}, E_qn {self.e_qn:.1e}"
+        )
+
+
+def value_round_off(*sizes: float) -> float:
+    """Bound on the round-off of a value that is a sum of terms of these sizes.
+
+    The origin of the rows does not count: features and target are relative to it, and a small difference of two numbers
+    is exact.
+    """
+    return 4.0 * EPS * (1.0 + sum(abs(float(size)) for size in sizes))
+
+
+def make_certificate(
+    problem: RatioProblem,
+    delta: Array,
+    mu: Array | None = None,
+    *,
+    penalty: Penalty | None = None,
+    summary: Summary | None = None,
+    rows: Rows | None = None,
+) -> Certificate:
+    """Certificate of (δ, μ), for solvers that have computed parts of it.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        The problem.
+    delta : array of shape (k,)
+        Ratio parameter δ.
+    mu : array of shape (n_q,), optional
+        Weights found together with δ; by default the tilted weights μ(δ) of [LINK].
+    penalty : Penalty, optional
+        By default R‖δ‖_* of the problem.
+    summary : Summary, optional
+        Result of a pass at δ; computed by default.
+    rows : Rows, optional
+        The subset S of [LIFT]; all rows by default.
+    """
+    delta = as_vector(delta, "delta", problem.k)
+    terms = penalty or BallPenalty(problem.moment_norm, problem.radius)
+    summary = summary or tilt(problem.rows, delta, covariance=False)
+    b = problem.centred_target
+    r_tilted = b - summary.mean
+    g = terms.value(delta)
+    value = float(summary.log_z - b @ delta + g)
+    lift = lift_at(problem.rows, delta, summary, rows, b)
+    noise = value_round_off(summary.log_z, (np.abs(b) + lift.centred_size) @ np.abs(delta), g)
+    finite = np.isfinite(noise) and np.all(np.isfinite(lift.scatter))  # after overflow nothing can be proven
+    gap = terms.gap(delta, r_tilted, lift) + noise if finite else np.inf
+    r, simplex, e_qn = r_tilted, 0.0, 0.0
+    if mu is not None:
+        mu = as_vector(mu, "mu", problem.n_q, limit=MAX_ENTRY)
+        simplex = max(abs(float(mu.sum()) - 1.0), -float(mu.min()), 0.0)
+        clean = np.maximum(mu, 0.0)
+        clean = clean / (clean.sum() or 1.0)
+        r = problem.residual(clean)
+        e_qn = float(np.linalg.norm(r - r_tilted))
+        if e_qn <= 1e-14 * float(np.linalg.norm(np.abs(b) + lift.size)):  # round-off
+            e_qn = 0.0
+        negligible = gap <= 1e-13 * (1.0 + abs(value))
+        if isinstance(terms, BallPenalty) and not negligible and clean.any() and problem.rows.in_memory:
+            all_rows = problem.rows.take(slice(None))
+            lower = terms.bound(r, delta, Lift(all_rows, clean, problem.rows.origin, b), problem.log_base)
+            gap = min(gap, value - lower + noise)
+    gap = gap if gap == gap else np.inf  # nan proves nothing
+    return Certificate(
+        primal_value=value,
+        dual_value=value - gap if np.isfinite(gap) else -np.inf,
+        gap=gap,
+        moment_residual=max(problem.moment_norm(r) - problem.radius, 0.0),
+        simplex_residual=simplex,
+        slackness=g - float(r @ delta),
+        e_qn=e_qn,
+        violation=terms.violation(delta),
+        noise=noise,
+        spread=float(np.sqrt(np.trace(lift.scatter) / lift.total)),
+    )
+
+
+@single_threaded_blas()
+def certify(
+    problem: RatioProblem, delta: Any, mu: Any = None, *, penalty: Any = None, constraints: Any = None
+) -> Certificate:
+    """Certificate of any (δ, μ), however they were computed.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        The problem that (δ, μ) is an answer to.
+    delta : array of shape (k,)
+        Ratio parameter δ; entries up to 1e150 in size.
+    mu : array of shape (n_q,), optional
+        Weights found together with δ, which should sum to one; by default the tilted weights μ(δ) of [LINK].
+    penalty, constraints : functions of a cvxpy expression, optional
+        The user's terms that the problem was solved with.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> problem = RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
+    >>> certify(problem, [-1.0986122886681098]).proves(1e-12)
+    True
+    >>> round(certify(problem, [0.0], mu=[0.75, 0.25]).gap, 9)  # optimal weights, but δ is not
+    0.130812036
+    """
+    problem = as_problem(problem)
+    delta = as_vector(delta, "delta", problem.k, limit=MAX_PARAMETER)
+    terms = make_penalty(problem, penalty, constraints, too_far=is_too_far)
+    with np.errstate(over="ignore", invalid="ignore"):  # after overflow the gap is infinite
+        return make_certificate(problem, delta, mu, penalty=terms)

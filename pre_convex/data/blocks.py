@@ -1,0 +1,380 @@
+"""Rows that are never all in memory: each block is read, mapped to features and reduced.
+
+:class:`BlockRows` has the interface of :class:`~pre_convex.data.rows.Rows`. One sample stays in memory; it is drawn in
+the pass that also checks the data and normalises the weights. The solver starts on it, and the certificate is lifted
+on it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from operator import add
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from .._internal.entropy import log_sum_exp
+from .._internal.progress import progress_bars
+from .._internal.threads import map_threads, single_threaded_blas
+from .._internal.typing import Array, Index
+from .._internal.validation import MAX_ENTRY, as_matrix, as_vector, call_user_function
+from ..errors import DataError
+from .features import FeatureMap
+from .passes import tilt
+from .rows import Rows, Subset, check_column_scale, choose_origin, inclusion_probability
+from .sources import Source
+
+__all__ = [
+    "BlockRows",
+    "Blocks",
+    "LocalBlocks",
+    "RowTransform",
+    "likelihood_argument",
+    "read_and_run",
+    "rows_and_mean",
+    "show_progress",
+    "survey_rows",
+]
+
+Out = TypeVar("Out")
+#: work on one block: number of its first row, samples and, if they are stored, log-likelihoods
+Task = Callable[[int, Array, "Array | None"], Out]
+#: starts a progress bar of a given length and returns the function that advances it
+StartBar = Callable[[int], Callable[[], None]]
+
+#: entries of one block that is read and reduced by one thread
+BLOCK_NUMBERS = 2_000_000
+#: entries of the sample that stays in memory, and its minimum number of rows
+SAMPLE_NUMBERS, MIN_SAMPLE_ROWS = 4_000_000, 20_000
+
+
+class Blocks(Protocol):
+    """Blocks of samples and how they are visited: in threads, or by the workers of a cluster."""
+
+    starts: list[int]
+    start_bar: StartBar | None
+
+    def map_reduce(self, task: Task[Out], merge: Callable[[Out, Out], Out], which: list[int] | None = None) -> Out:
+        """Apply the task to every block, or to some of them, and merge the results in order."""
+
+
+class LocalBlocks:
+    """Blocks of a source, read and reduced in threads."""
+
+    def __init__(self, source: Source, log_lik: Source | None, numbers: int = BLOCK_NUMBERS) -> None:
+        self.source, self.log_lik = source, log_lik
+        edges = source.edges(max(1, numbers // max(1, int(np.prod(source.shape[1:], dtype=int)))))
+        self.starts, self.stops = edges[:-1], edges[1:]
+        self.start_bar: StartBar | None = None
+
+    def map_reduce(self, task: Task[Out], merge: Callable[[Out, Out], Out], which: list[int] | None = None) -> Out:
+        """Apply the task to the blocks, several at a time."""
+        advance = self.start_bar(len(self.starts)) if self.start_bar and which is None else None
+        which = list(range(len(self.starts))) if which is None else which
+
+        def visit(i: int) -> Out:
+            result = read_and_run(task, self.source, self.log_lik, self.starts[i], self.stops[i])
+            if advance:
+                advance()
+            return result
+
+        return reduce(merge, map_threads(visit, which))
+
+
+def read_and_run(task: Task[Out], source: Source, log_lik: Source | None, start: int, stop: int) -> Out:
+    """Read one block and apply the task to it."""
+    return task(start, source.read(start, stop), None if log_lik is None else log_lik.read(start, stop))
+
+
+def likelihood_argument(name: str) -> str:
+    """Name of the log-likelihood argument that belongs to ``x_p`` or ``x_q``."""
+    return name.replace("x_", "log_lik_", 1)
+
+
+@dataclass(frozen=True, eq=False)
+class RowTransform:
+    """Turns a block of samples into rows: feature map, log-likelihood, and what the first pass found.
+
+    Attributes
+    ----------
+    features : FeatureMap
+    columns : tuple of str
+        Names of the columns of the samples.
+    name : str
+        Argument that holds the samples, for messages.
+    uniform : bool
+        Whether there is no likelihood, so that all weights are equal.
+    likelihood : callable, optional
+        Log-likelihood as a function of a block; otherwise it is stored with the samples.
+    n, k : int
+        Number of rows and features; k is 0 until it is known.
+    log_total : float
+        Log of the sum of all weights, by which they are normalised.
+    origin : ndarray of shape (k,), optional
+        As in :class:`~pre_convex.data.rows.Rows`.
+    coordinates : tuple of ndarrays, optional
+        (centre, basis): features become (F − centre) · basis, where the centre is relative to the origin.
+    checked : bool
+        Whether every block has been validated in an earlier pass.
+    """
+
+    features: FeatureMap
+    columns: tuple[str, ...]
+    name: str
+    uniform: bool
+    likelihood: Callable[[Array], Any] | None = None
+    n: int = 1
+    k: int = 0
+    log_total: float = 0.0
+    origin: Array | None = None
+    coordinates: tuple[Array, Array] | None = None
+    checked: bool = False
+
+    def __call__(self, start: int, x: Array, log_lik: Array | None) -> Rows:
+        """Rows of one block."""
+        if not self.checked:
+            x = as_matrix(x, self.name, self.columns, start)
+        F, origin = self._features(start, x), self.origin
+        if self.coordinates is not None:
+            centre, basis = self.coordinates
+            F, origin = ((F if origin is None else F - origin) - centre) @ basis, None
+        if self.uniform:
+            return Rows(F, -math.log(self.n), origin, start)
+        if self.likelihood is not None:
+            log_lik = call_user_function(self.likelihood, likelihood_argument(self.name), x)
+        if not self.checked:
+            log_lik = as_vector(log_lik, likelihood_argument(self.name), len(x), log_weights="any", start=start)
+        with np.errstate(over="ignore"):  # a log-likelihood near −1.8e308 becomes −inf, a weight of zero
+            return Rows(F, np.asarray(log_lik, dtype=float).reshape(-1) - self.log_total, origin, start)
+
+    def _features(self, start: int, x: Array) -> Array:
+        """Features of one block, validated in the first pass."""
+        F = np.ascontiguousarray(self.features(x), dtype=float)
+        if self.k and F.shape[1:] != (self.k,):
+            raise DataError(
+                "features",
+                f"returned shape {F.shape} for one block and {self.k} columns for another",
+                "return the same columns for every block",
+            )
+        if not self.checked:
+            F = as_matrix(F, f"features({self.name})", None, start, MAX_ENTRY)
+            if len(F) != len(x):
+                raise DataError("features", f"returned {len(F)} rows for {len(x)} samples", "return one row per sample")
+        return F
+
+
+@single_threaded_blas()
+def _transform_and_run(
+    start: int, x: Array, log_lik: Array | None, *, transform: RowTransform, work: Callable[[Rows], Out]
+) -> Out:
+    return work(transform(start, x, log_lik))
+
+
+class BlockRows(Rows):
+    """Rows that are read block by block, with a sample of them in memory.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The samples.
+    transform : RowTransform
+        Turns samples into rows.
+    resident : Subset
+        The sample in memory, relative to the origin.
+    """
+
+    in_memory = False
+    subset_cost = 2.0
+
+    def __init__(self, blocks: Blocks, transform: RowTransform, resident: Subset) -> None:
+        self.blocks, self.transform, self.resident = blocks, transform, resident
+        self.origin = None if transform.coordinates is not None else transform.origin
+        self.start = 0
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.blocks, self.transform, self.resident)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, features)."""
+        coordinates = self.transform.coordinates
+        return self.transform.n, self.transform.k if coordinates is None else coordinates[1].shape[1]
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all base weights are equal."""
+        return self.transform.uniform
+
+    @property
+    def features(self) -> Array:  # type: ignore[override]
+        """Not in memory."""
+        raise DataError("features_q", "these rows are read block by block", "load them with problem.in_memory()")
+
+    @property
+    def log_base(self) -> Array:  # type: ignore[override]
+        """Not in memory."""
+        raise DataError("log_base", "these rows are read block by block", "load them with problem.in_memory()")
+
+    def reduce(self, work: Callable[[Rows], Out], merge: Callable[[Out, Out], Out], cost: float = 1.0) -> Out:
+        """Apply ``work`` to every block and merge the results; the cost changes nothing."""
+        return self.blocks.map_reduce(partial(_transform_and_run, transform=self.transform, work=work), merge)
+
+    def take(self, index: Index | slice) -> Rows:
+        """Some of the rows, in memory and relative to the origin."""
+        if isinstance(index, slice):
+            index = np.arange(self.shape[0])[index]
+        task = partial(_transform_and_run, transform=self.transform, work=partial(_pick, index=index))
+        starts = np.array(self.blocks.starts)
+        which = np.unique(np.searchsorted(starts, index, side="right") - 1).tolist()
+        order = np.argsort(np.argsort(index, kind="stable"), kind="stable")
+        if not which:
+            return Rows(np.zeros((0, self.shape[1])), np.zeros(0))
+        picked = self.blocks.map_reduce(task, add, which)
+        features, base = np.concatenate([f for f, _ in picked]), np.concatenate([a for _, a in picked])
+        return Rows(features[order], base[order])
+
+    def sample(self, count: int) -> Rows:
+        """About ``count`` rows of those in memory."""
+        return self.resident.rows.sample(count)
+
+    def subset(self, size: int) -> Subset:
+        """``size`` rows of those in memory, or all of them."""
+        rows, log_factor = self.resident.rows, self.resident.log_factor
+        n = rows.shape[0]
+        if size >= n:
+            return self.resident
+        index = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+        kept = log_factor if isinstance(log_factor, float) else log_factor[index]
+        return Subset(rows.take(index), kept + math.log(n / size))
+
+    def with_origin(self, origin: Array | None) -> BlockRows:
+        """The same rows relative to another origin, for a side without a sample in memory."""
+        return BlockRows(self.blocks, replace(self.transform, origin=origin), self.resident)
+
+    def change_coordinates(self, centre: Array, basis: Array) -> BlockRows:
+        """The same rows as (F − centre) · basis, where the centre is relative to the origin."""
+        rows = self.resident.rows
+        resident = Subset(Rows((rows.features - centre) @ basis, rows.log_base), self.resident.log_factor)
+        return BlockRows(self.blocks, replace(self.transform, coordinates=(centre, basis)), resident)
+
+
+def _pick(rows: Rows, index: Index) -> list[tuple[Array, Array]]:
+    """Features and log base weights of those rows of a block whose numbers are in ``index``."""
+    inside = (index >= rows.start) & (index < rows.start + rows.shape[0])
+    picked = rows.take(np.sort(index[inside]) - rows.start)
+    return [(picked.features, np.array(picked.log_base))]
+
+
+def rows_and_mean(blocks: Blocks, transform: RowTransform, n: int) -> tuple[BlockRows, Array]:
+    """Rows and the weighted mean of their features, in one pass that also validates them."""
+    k = _feature_count(blocks, transform)
+    transform = replace(transform, n=n, k=k)
+    empty = Subset(Rows(np.zeros((0, k)), np.zeros(0)), 0.0)
+    summary = tilt(BlockRows(blocks, transform, empty), np.zeros(k), covariance=False)
+    return BlockRows(blocks, _normalised(transform, summary.log_z), empty), summary.mean
+
+
+def survey_rows(blocks: Blocks, transform: RowTransform, n: int) -> BlockRows:
+    """Rows after a pass that validates them, normalises their weights and draws a sample.
+
+    If the weights turn out to be very uneven, a second pass draws the sample by weight.
+    """
+    k = _feature_count(blocks, transform)
+    size = max(float(MIN_SAMPLE_ROWS), SAMPLE_NUMBERS / k)
+    transform = replace(transform, n=n, k=k)
+    survey = _run_survey(blocks, transform, size, by_weight=False)
+    log_sum, log_squares = survey.log_sum, survey.log_squares
+    transform = _normalised(transform, log_sum)
+    uneven = not transform.uniform and not 2.0 * log_sum - log_squares >= math.log(0.25 * n)
+    if uneven:
+        survey = _run_survey(blocks, transform, size, by_weight=True)
+    features = np.concatenate([f for f, _ in survey.sample])
+    log_base: Any = np.concatenate([a for _, a in survey.sample])
+    log_factor: Array | float = math.log(n / len(log_base))
+    if transform.uniform:
+        log_base = -math.log(n)
+    elif uneven:
+        log_factor = -np.log(inclusion_probability(np.exp(log_base), size, n))
+    else:
+        log_base = log_base - transform.log_total
+    check_column_scale(features, f"features({transform.name})")
+    transform = replace(transform, origin=choose_origin(features))
+    centred = features if transform.origin is None else features - transform.origin
+    return BlockRows(blocks, transform, Subset(Rows(centred, log_base), log_factor))
+
+
+def _normalised(transform: RowTransform, log_sum: float) -> RowTransform:
+    """The transform after its first pass: blocks are validated, and weights are divided by their sum."""
+    if log_sum == -np.inf:
+        raise DataError(
+            likelihood_argument(transform.name),
+            "every row is -inf, so no row can occur",
+            "check the likelihood and its observation",
+        )
+    return replace(transform, checked=True, log_total=0.0 if transform.uniform else log_sum)
+
+
+@dataclass(frozen=True, eq=False)
+class _Survey:
+    """Log sums of the weights and of their squares, and a sample of (features, log weights) per block."""
+
+    log_sum: float
+    log_squares: float
+    sample: list[tuple[Array, Array]]
+
+    def merge(self, other: _Survey) -> _Survey:
+        return _Survey(
+            log_sum_exp(np.array([self.log_sum, other.log_sum])),
+            log_sum_exp(np.array([self.log_squares, other.log_squares])),
+            self.sample + other.sample,
+        )
+
+
+def _run_survey(blocks: Blocks, transform: RowTransform, size: float, *, by_weight: bool) -> _Survey:
+    work = partial(_survey_block, size=size, n=transform.n, by_weight=by_weight)
+    return blocks.map_reduce(partial(_transform_and_run, transform=transform, work=work), _Survey.merge)
+
+
+def _survey_block(rows: Rows, size: float, n: int, by_weight: bool) -> _Survey:
+    """Survey of one block; rows are drawn independently, with a seed that depends on the block only."""
+    rng = np.random.default_rng([1 if by_weight else 0, rows.start])
+    log_base = np.array(rows.log_base)
+    probability = inclusion_probability(np.exp(log_base), size, n) if by_weight else min(1.0, size / n)
+    index = np.flatnonzero(rng.random(rows.shape[0]) < probability)
+    sample = [(np.array(rows.features[index]), log_base[index])]
+    with np.errstate(over="ignore"):
+        return _Survey(log_sum_exp(log_base), log_sum_exp(2.0 * log_base), sample)
+
+
+def _feature_count(blocks: Blocks, transform: RowTransform) -> int:
+    """Number of features, from the first rows."""
+    task = partial(_count_features, features=transform.features, name=transform.name, columns=transform.columns)
+    count: int = blocks.map_reduce(task, max, [0])
+    return count
+
+
+def _count_features(
+    start: int, x: Array, log_lik: Array | None, *, features: FeatureMap, name: str, columns: tuple[str, ...]
+) -> int:
+    return int(as_matrix(features(as_matrix(x[:1000], name, columns)), f"features({name})").shape[1])
+
+
+@contextmanager
+def show_progress(rows: Rows | Blocks, verbose: bool, description: str = "pass") -> Iterator[None]:
+    """While inside, show a progress bar for every pass over blocks, if ``verbose``; rows in memory have none."""
+    blocks = rows.blocks if isinstance(rows, BlockRows) else rows
+    if not verbose or isinstance(blocks, Rows):
+        yield
+        return
+    count = itertools.count(1)
+    with progress_bars() as start:
+        blocks.start_bar = lambda total: start(f"{description} {next(count)}", total)
+        try:
+            yield
+        finally:
+            blocks.start_bar = None

@@ -1,0 +1,373 @@
+"""Passes over the q rows: every question about the data is a reduction over blocks of rows.
+
+A pass tilts the base weights by δ and returns a :class:`Summary`: the log-partition function, mean and covariance of F
+under the weights μ(δ) of [LINK]. Summaries of disjoint rows merge associatively and in any order, so the same solver
+runs on an array in several threads, on files, or on other machines; :meth:`Rows.reduce` decides how blocks are visited.
+Each chunk is centred at its own mean, which keeps the covariance of a sharply peaked posterior accurate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import add, itemgetter
+from typing import Any
+
+import numpy as np
+
+from .._internal.entropy import exponentiate, log_sum_exp
+from .._internal.linear_algebra import zero_noise_variances
+from .._internal.typing import Array, Index
+from .rows import Rows
+
+__all__ = [
+    "Reduction",
+    "Summary",
+    "column_ranges",
+    "highest_logit_reduction",
+    "logits",
+    "reduce_together",
+    "support",
+    "tilt",
+    "tilt_reduction",
+    "tilt_with_logits",
+    "weighted_sum",
+]
+
+#: number of features above which a covariance costs more per entry than a plain pass spends on reading and writing
+COVARIANCE_DOMINATES = 20
+#: sums of unscaled weights within these bounds had neither overflow nor loss by underflow
+SMALL, LARGE = 1e-200, 1e200
+#: rows compared at once in a search for column minima: NumPy is eight times as fast on long rows as on twenty columns
+ROWS_TOGETHER = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Log Z, mean and covariance of F under the tilted weights of some rows.
+
+    Examples
+    --------
+    >>> F, a, delta = np.arange(6.0)[:, None], np.zeros(6), np.array([0.3])
+    >>> first, second = [tilt(Rows(F[i], a[i]), delta) for i in (slice(0, 2), slice(2, 6))]
+    >>> np.allclose(first.merge(second).covariance, tilt(Rows(F, a), delta).covariance)
+    True
+    """
+
+    log_z: float
+    mean: Array
+    covariance: Array | None
+
+    def merge(self, other: Summary) -> Summary:
+        """Summary of the union of two disjoint sets of rows."""
+        if other.log_z == -np.inf:
+            return self
+        if self.log_z == -np.inf:
+            return other
+        log_z = log_sum_exp(np.array([self.log_z, other.log_z]))
+        share = math.exp(other.log_z - log_z)
+        move = other.mean - self.mean
+        covariance = None
+        if self.covariance is not None and other.covariance is not None:
+            covariance = (1 - share) * self.covariance + share * other.covariance
+            covariance += share * (1 - share) * np.outer(move, move)
+        return Summary(log_z, self.mean + share * move, covariance)
+
+
+def tilt(rows: Rows, delta: Array, *, covariance: bool = True, power: float = 1.0) -> Summary:
+    """One pass at δ: log Z, mean and, optionally, covariance of F under μ(δ) of [LINK].
+
+    Parameters
+    ----------
+    rows : Rows
+        The q side, n rows and k columns.
+    delta : ndarray of shape (k,)
+        Ratio parameter.
+    covariance : bool, default True
+        Whether to accumulate the covariance, the Hessian of ℓ; it costs two to three plain passes.
+    power : float, default 1.0
+        Power of the base weights; 2 gives sums of squared weights.
+
+    Returns
+    -------
+    Summary
+        Relative to the origin of the rows.
+    """
+    return tilt_reduction(delta, covariance=covariance, power=power).run(rows)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """One quantity that a pass computes.
+
+    Attributes
+    ----------
+    work : callable
+        Maps a block of rows to a partial result.
+    merge : callable
+        Merges two partial results.
+    cost : float
+        Work per entry of the features, in plain passes.
+    finish : callable, optional
+        Turns the merged result into the quantity.
+    """
+
+    work: Callable[[Rows], Any]
+    merge: Callable[[Any, Any], Any]
+    cost: float = 1.0
+    finish: Callable[[Any], Any] | None = None
+
+    def run(self, rows: Rows) -> Any:
+        """Compute the quantity in a pass of its own."""
+        return self.finished(rows.reduce(self.work, self.merge, self.cost))
+
+    def finished(self, merged: Any) -> Any:
+        """The quantity, from the merged result of all blocks."""
+        return merged if self.finish is None else self.finish(merged)
+
+
+def reduce_together(rows: Rows, reductions: Mapping[str, Reduction]) -> dict[str, Any]:
+    """Several quantities in one pass, which reads every block once.
+
+    Examples
+    --------
+    >>> rows = Rows(np.arange(6.0)[:, None], np.full(6, -np.log(6.0)))
+    >>> results = reduce_together(rows, {"even": tilt_reduction(np.zeros(1)), "tilted": tilt_reduction(np.ones(1))})
+    >>> results["even"].mean, results["tilted"].mean.round(3)
+    (array([2.5]), array([4.433]))
+    """
+    each = tuple(reductions.values())
+    work, merge = partial(_work_of_each, reductions=each), partial(_merge_each, reductions=each)
+    merged = rows.reduce(work, merge, sum(reduction.cost for reduction in each))
+    return {name: reductions[name].finished(result) for name, result in zip(reductions, merged, strict=True)}
+
+
+def _work_of_each(rows: Rows, reductions: tuple[Reduction, ...]) -> list[Any]:
+    return [reduction.work(rows) for reduction in reductions]
+
+
+def _merge_each(one: list[Any], other: list[Any], reductions: tuple[Reduction, ...]) -> list[Any]:
+    return [reduction.merge(a, b) for reduction, a, b in zip(reductions, one, other, strict=True)]
+
+
+def tilt_reduction(delta: Array, *, covariance: bool = True, power: float = 1.0) -> Reduction:
+    """The summary of :func:`tilt`."""
+    work = partial(_unscaled_moments, delta=delta)
+    if covariance or power != 1.0:
+        work = partial(_scaled_moments, delta=delta, covariance=covariance, power=power)
+    return Reduction(work, Summary.merge, _tilt_cost(delta, covariance), _without_noise)
+
+
+def tilt_with_logits(delta: Array) -> Reduction:
+    """The summary of :func:`tilt` with covariance, and the logits of the same pass."""
+    return Reduction(
+        partial(_moments_and_logits, delta=delta), _merge_with_logits, _tilt_cost(delta, True), _finish_with_logits
+    )
+
+
+def highest_logit_reduction(delta: Array) -> Reduction:
+    """The largest a_j + ⟨δ, F_j⟩."""
+    return Reduction(partial(_highest_logit, delta=delta), max)
+
+
+def _tilt_cost(delta: Array, covariance: bool) -> float:
+    return max(1.0, delta.size / COVARIANCE_DOMINATES) if covariance else 1.0
+
+
+def _without_noise(summary: Summary) -> Summary:
+    """The summary with zero variances where they are round-off."""
+    if summary.covariance is None:
+        return summary
+    return replace(summary, covariance=zero_noise_variances(summary.covariance, summary.mean))
+
+
+def _moments_and_logits(rows: Rows, delta: Array) -> tuple[Summary, list[tuple[int, Array]]]:
+    z = np.empty(rows.shape[0])
+    return _scaled_moments(rows, delta, covariance=True, logits=z), [(rows.start, z)]
+
+
+def _merge_with_logits(one: Any, other: Any) -> tuple[Summary, list[tuple[int, Array]]]:
+    return one[0].merge(other[0]), one[1] + other[1]
+
+
+def _finish_with_logits(merged: tuple[Summary, list[tuple[int, Array]]]) -> tuple[Summary, Array]:
+    return _without_noise(merged[0]), _in_order(merged[1])
+
+
+def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
+    """Log Z and mean in as few NumPy calls per chunk as possible.
+
+    Each call releases the interpreter's lock and then waits for it, so the weights are not scaled by their maximum
+    first. If their sum overflows or underflows, the block is done again by :func:`_scaled_moments`.
+    """
+    total, mean, uniform = 0.0, np.zeros(delta.size), rows.uniform
+    buffer, ones = np.empty(rows.chunk_rows), np.ones(rows.chunk_rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for chunk, f in rows.chunks():
+            z = np.dot(f, delta, out=buffer[: len(f)])
+            if not uniform:
+                z += rows.log_base[chunk]
+            np.exp(z, out=z)
+            total += float(z.dot(ones[: len(f)]))
+            mean += z.dot(f)
+    if not SMALL < total < LARGE:
+        return _scaled_moments(rows, delta, covariance=False)
+    log_z = math.log(total)
+    return Summary(log_z + float(rows.log_base[0]) if uniform else log_z, mean / total, None)
+
+
+def _scaled_moments(
+    rows: Rows, delta: Array, covariance: bool, power: float = 1.0, logits: Array | None = None
+) -> Summary:
+    """Log Z, mean and, optionally, covariance, with weights scaled by their running maximum.
+
+    The logits are written to ``logits`` if it is given.
+    """
+    k = delta.size
+    total, top = 0.0, -np.inf
+    mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
+    size = rows.long_chunk_rows if covariance else rows.chunk_rows
+    buffer = np.empty((size if covariance else 0, k), order="F" if rows.features.flags.fnc else "C")
+    for chunk, f in rows.chunks(size):
+        z = f @ delta
+        z += power * rows.log_base[chunk]
+        if logits is not None:
+            logits[chunk] = z
+        peak, mass = exponentiate(z)
+        if mass == 0.0:
+            continue
+        if peak > top:  # rescale the sums so far to the new maximum
+            shrink = math.exp(top - peak)
+            total, top = total * shrink, peak
+            if scatter is not None:
+                scatter *= shrink
+            grow = 1.0
+        else:
+            grow = math.exp(peak - top)
+            if grow == 0.0:  # negligible compared with the rows so far
+                continue
+        centre = z @ f
+        centre /= mass
+        mass *= grow
+        share = mass / (total + mass)
+        move = centre - mean
+        if scatter is not None:
+            g = np.subtract(f, centre, out=buffer[: len(f)])
+            np.sqrt(z, out=z)
+            g *= z[:, None]
+            scatter += grow * (g.T @ g)
+            scatter += (mass * (1.0 - share)) * np.outer(move, move)
+        mean += share * move
+        total += mass
+    if total == 0.0:
+        return Summary(-np.inf, mean, scatter)
+    log_z = top + math.log(total)
+    return Summary(log_z, mean, None if scatter is None else zero_noise_variances(scatter / total, mean))
+
+
+def logits(rows: Rows, delta: Array) -> Array:
+    """a_j + ⟨δ, F_j⟩ of every row, in their order."""
+    return _in_order(rows.reduce(partial(_logits, delta=delta), add))
+
+
+def _in_order(blocks: list[tuple[int, Array]]) -> Array:
+    """Join arrays, given with the number of their first row, in the order of the rows."""
+    return np.concatenate([z for _, z in sorted(blocks, key=itemgetter(0))])
+
+
+def _logits(rows: Rows, delta: Array) -> list[tuple[int, Array]]:
+    z = np.empty(rows.shape[0])
+    for chunk, f in rows.chunks():
+        z[chunk] = f @ delta
+    z += rows.log_base
+    return [(rows.start, z)]
+
+
+def _highest_logit(rows: Rows, delta: Array) -> float:
+    return max(float((f @ delta + rows.log_base[chunk]).max()) for chunk, f in rows.chunks())
+
+
+def weighted_sum(rows: Rows, mu: Array) -> Array:
+    """Σ_j μ_j F_j relative to the origin, for one weight per row."""
+    return rows.reduce(partial(_weighted_sum, mu=mu), add)
+
+
+def _weighted_sum(rows: Rows, mu: Array) -> Array:
+    total, weights = np.zeros(rows.shape[1]), mu[rows.start : rows.start + rows.shape[0]]
+    for chunk, f in rows.chunks():
+        total += weights[chunk] @ f
+    return total
+
+
+def column_ranges(rows: Rows) -> tuple[Array, Array]:
+    """Smallest and largest entry of each column, relative to the origin, over the rows with positive base weight."""
+    lowest, highest = rows.reduce(_column_ranges, _merge_ranges)
+    return lowest, highest
+
+
+def _column_ranges(rows: Rows) -> tuple[Array, Array]:
+    ranges = np.full(rows.shape[1], np.inf), np.full(rows.shape[1], -np.inf)
+    for chunk, f in rows.chunks():
+        positive = f if rows.uniform else f[rows.log_base[chunk] > -np.inf]
+        whole = len(positive) // ROWS_TOGETHER * ROWS_TOGETHER if positive.flags.c_contiguous else 0
+        for part in (positive[:whole].reshape(-1, ROWS_TOGETHER * rows.shape[1]), positive[whole:]):
+            lowest, highest = part.min(axis=0, initial=np.inf), part.max(axis=0, initial=-np.inf)
+            folded = lowest.reshape(-1, rows.shape[1]), highest.reshape(-1, rows.shape[1])
+            ranges = _merge_ranges(ranges, (folded[0].min(axis=0), folded[1].max(axis=0)))
+    return ranges
+
+
+def _merge_ranges(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Ranges of the union of two sets of rows."""
+    return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
+
+
+def support(rows: Rows, directions: Array, count: int) -> tuple[Array, Index]:
+    """Support function of the hull: max_j ⟨v, F_j⟩ for each column v of ``directions``, and the rows closest to it.
+
+    Parameters
+    ----------
+    rows : Rows
+        The q side; rows of zero base weight are not part of the hull.
+    directions : ndarray of shape (k, d)
+        Directions v, one per column.
+    count : int
+        Number of rows to return for each direction.
+
+    Returns
+    -------
+    values : ndarray of shape (d,)
+        Maxima, relative to the origin.
+    index : ndarray of int
+        Distinct row numbers, at most d · count.
+    """
+    work = partial(_highest_rows, directions=directions, count=count)
+    best, index = rows.reduce(work, partial(_merge_highest, count=count))
+    return best.max(axis=0), np.unique(index[best > -np.inf])
+
+
+def _highest_rows(rows: Rows, directions: Array, count: int) -> tuple[Array, Index]:
+    """Heights ⟨v, F_j⟩ and row numbers of the highest rows in each direction, shape (at most count, d)."""
+    d = directions.shape[1]
+    best = np.full((0, d), -np.inf)
+    index = np.zeros((0, d), dtype=np.intp)
+    for chunk, f in rows.chunks():
+        height = f @ directions
+        height[rows.log_base[chunk] == -np.inf] = -np.inf
+        # most chunks have no row above the running threshold, and need no partition
+        if best.shape[0] >= count and not np.any(height.max(axis=0) > best.min(axis=0)):
+            continue
+        keep = np.argpartition(-height, min(count, height.shape[0]) - 1, axis=0)[:count]
+        here = np.take_along_axis(height, keep, axis=0), keep + (chunk.start + rows.start)
+        best, index = _merge_highest((best, index), here, count)
+    return best, index
+
+
+def _merge_highest(one: tuple[Array, Index], other: tuple[Array, Index], count: int) -> tuple[Array, Index]:
+    """The highest ``count`` rows of two sets."""
+    best = np.concatenate([one[0], other[0]])
+    index = np.concatenate([one[1], other[1]])
+    order = np.argpartition(-best, min(count, best.shape[0]) - 1, axis=0)[:count]
+    return np.take_along_axis(best, order, axis=0), np.take_along_axis(index, order, axis=0)

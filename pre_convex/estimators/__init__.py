@@ -1,0 +1,9 @@
+"""Estimators in the style of scikit-learn, their summaries, and fits on disk."""
+
+from .classifier import RatioClassifier
+from .kliep import KLIEP
+from .plugin import PluginRatio
+from .posterior_ratio import PosteriorRatio, UnfittedError
+from .storage import load, save
+
+__all__ = ["KLIEP", "PluginRatio", "PosteriorRatio", "RatioClassifier", "UnfittedError", "load", "save"]

@@ -1,0 +1,598 @@
+"""PosteriorRatio: the ratio of two posteriors in scikit-learn's style."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from .._internal.entropy import log_normalise, log_sum_exp
+from .._internal.rng import Rng, as_generator, as_seed
+from .._internal.threads import single_threaded_blas
+from .._internal.typing import Array
+from .._internal.validation import (
+    MAX_ENTRY,
+    as_choice,
+    as_count,
+    as_flag,
+    as_fraction,
+    as_matrix,
+    as_scalar,
+    column_names,
+)
+from ..data.dask_blocks import is_dask
+from ..data.features import Concatenation, FeatureMap, make_features
+from ..data.kernels import Kernel
+from ..data.likelihoods import log_likelihood
+from ..errors import DataError, renamed_arguments
+from ..penalties.norms import get_norm
+from ..problem import RatioProblem
+from ..solution import Solution
+from ..solvers import solve
+from ..statistics.bootstrap import bootstrap
+from ..statistics.diagnostics import Diagnostics, diagnose_tilted, solution_weights
+from ..statistics.inference import Inference, Interval, WaldTest, infer
+from ..statistics.influence import KINDS
+from ..statistics.selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
+from ..statistics.tilted import TiltedProblem
+from .report import Report, make_report
+
+__all__ = ["PosteriorRatio", "UnfittedError"]
+
+
+class UnfittedError(DataError, NotFittedError):  # type: ignore[misc]
+    """The estimator has not been fitted; also scikit-learn's ``NotFittedError``."""
+
+
+class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
+    """Ratio of two posteriors p(x|y_p)/q(x|y_q) from prior samples and likelihoods.
+
+    Parameters
+    ----------
+    features : str, FeatureMap or function, default "linear"
+        Features f(x) of the log-linear model log r(x) = ⟨δ, f(x)⟩ − log Z: ``"linear"``, ``"polynomial"``,
+        ``"autocorrelation"``, ``"lag-products"``, ``"kernel"``, a feature map such as ``Polynomial(degree=3)``, or a
+        function from shape (n, d) to (n, k).
+    formulation : {"primal", "dual"}, default "primal"
+        Program that is solved: [P] for δ or [D] for the weights. Both have the same solution.
+    solver : str, default "auto"
+        ``"auto"`` or ``"newton"`` for the package's own engine, or a name of :func:`~pre_convex.installed_solvers`.
+    radius : float, "auto" or "cv", default 0.0
+        Relaxation R ≥ 0 of the moment constraint ‖b − F'μ‖ ≤ R, in units of the features; it adds the penalty R‖δ‖_*.
+        0 matches the moments exactly, and only then are there confidence intervals. ``"auto"`` takes the 1 − alpha
+        quantile of the noise of the moments, which decreases as 1/√n; ``"cv"`` cross-validates.
+    norm : {2, inf, 1}, default 2
+        Norm of the moment constraint; δ is penalised by the dual norm. ``norm=2`` shrinks all coefficients,
+        ``norm=inf`` is the sparse one: its ℓ1 penalty sets coefficients to zero. ``norm=1`` limits the largest
+        coefficient. Without a radius the norm has no effect. Kernels need ``norm=2``.
+    penalty : function of a cvxpy expression, optional
+        Returns a convex cvxpy expression of δ that is added to the objective, such as ``lambda d: 0.1 * cp.norm1(d)``.
+    constraints : function of a cvxpy expression, optional
+        Returns a list of convex cvxpy constraints on δ, such as ``lambda d: [d >= 0]``.
+    tol : float, default 1e-8
+        Duality gap to reach, relative to 1 + the size of the objective; between 0 and 1.
+    alpha : float, default 0.05
+        For ``radius="auto"``: the probability that the noise exceeds the radius, between 0 and 1.
+    cv : int, default 5
+        For ``radius="cv"`` and ``Kernel(length_scale="cv")``: the number of folds, at least 2.
+    one_se : bool, default True
+        For ``radius="cv"``: whether to take the largest radius within one standard error of the best, or the best.
+    paired : bool, default False
+        Whether row i of x_p and of x_q is the same observation, which changes standard errors.
+    random_state : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0
+        Seed or generator of folds, simulated noise and landmarks; called ``rng`` in the rest of the package. With a
+        number, fits are deterministic; a generator gives other numbers in every fit, and so does None.
+
+    Attributes
+    ----------
+    delta_ : ndarray of shape (k,)
+        The ratio parameter δ̂: change of the log ratio per unit of each feature.
+    mu_ : ndarray of shape (n_q,)
+        Weights on the q sample, not negative; they sum to one. Under them the q features have the moments of the p
+        side, up to the radius.
+    divergence_ : float
+        Estimated Kullback–Leibler divergence between the posteriors: KL(μ̂ ‖ base weights), which is −ℓ_R(δ̂) without
+        a penalty.
+    solution_ : Solution
+        The solution with its status and duality gap.
+    problem_ : RatioProblem
+        The problem that was solved.
+    radius_ : float
+        The radius in use.
+    radius_choice_ : RadiusChoice or None
+        How ``"auto"`` or ``"cv"`` chose the radius; None if it was given as a number.
+    features_ : FeatureMap
+        The feature map in use; a kernel with its landmarks.
+    feature_names_ : tuple of str
+        Names of the k features.
+    n_features_in_ : int
+        Columns of the samples.
+    feature_names_in_ : ndarray of str
+        Names of these columns; only if the samples had names.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> fit = PosteriorRatio().fit(rng.normal(0.5, 1.0, (300, 1)), rng.normal(0.0, 1.0, (300, 1)))
+    >>> fit.delta_.round(2), fit.log_ratio([[1.0]]).round(2)
+    (array([0.54]), array([0.41]))
+    """
+
+    def __init__(
+        self,
+        features: Any = "linear",
+        *,
+        formulation: str = "primal",
+        solver: str = "auto",
+        radius: float | str = 0.0,
+        norm: float = 2,
+        penalty: Any = None,
+        constraints: Any = None,
+        tol: float = 1e-8,
+        alpha: float = 0.05,
+        cv: int = 5,
+        one_se: bool = True,
+        paired: bool = False,
+        random_state: Rng = 0,
+    ) -> None:
+        self.features = features
+        self.formulation = formulation
+        self.solver = solver
+        self.radius = radius
+        self.norm = norm
+        self.penalty = penalty
+        self.constraints = constraints
+        self.tol = tol
+        self.alpha = alpha
+        self.cv = cv
+        self.one_se = one_se
+        self.paired = paired
+        self.random_state = random_state
+
+    @single_threaded_blas()
+    def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> PosteriorRatio:
+        """Estimate the ratio.
+
+        Parameters
+        ----------
+        x_p, x_q : array of shape (n_p, d) and (n_q, d), or data frame
+            Samples of the two priors. Named columns are matched by name. Dask collections are read block by block.
+        log_lik_p, log_lik_q : array of shape (n,), function of samples, or None, default None
+            Log-likelihoods log p(y_p|x) and log q(y_q|x) of the samples, up to a constant; −inf for a row that cannot
+            occur. None for a constant likelihood.
+
+        Returns
+        -------
+        PosteriorRatio
+            The estimator itself.
+        """
+        seed = as_seed(self.random_state, "random_state")
+        as_fraction(self.alpha, "alpha")
+        as_count(self.cv, "cv", 2)
+        as_flag(self.one_se, "one_se")
+        as_flag(self.paired, "paired")
+        self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q, seed)
+        problem = RatioProblem.from_samples(
+            x_p, x_q, log_lik_p, log_lik_q, features=self.features_, norm=self.norm, paired=self.paired
+        )
+        self._remember_columns(x_p, column_names(x_p) or column_names(x_q))
+        self.radius_choice_ = self._choose_radius(problem, seed)
+        self.radius_ = as_scalar(self.radius, "radius") if self.radius_choice_ is None else self.radius_choice_.radius
+        self.problem_ = problem.with_radius(self.radius_)
+        if _kernels(self.features_) and not self.radius_ > 0.0:
+            raise DataError(
+                "radius",
+                "a kernel has as many features as landmarks, so without a radius δ would fit noise",
+                "use 'auto' or 'cv', or a positive number",
+            )
+        self.solution_: Solution = solve(
+            self.problem_,
+            self.formulation,
+            self.solver,
+            penalty=self.penalty,
+            constraints=self.constraints,
+            tol=self.tol,
+        )
+        self._finish()
+        if self.penalty is not None or self.constraints is not None:
+            self.divergence_ = -self.problem_.dual_value(self.mu_)
+        return self
+
+    def _remember_columns(self, x: Any, names: tuple[str, ...] | None) -> None:
+        """Number and names of the columns of samples that have been validated."""
+        shape = np.shape(x)
+        self.n_features_in_ = int(shape[1]) if len(shape) > 1 else 1
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _finish(self) -> None:
+        """Set the attributes that follow from ``problem_`` and ``solution_``."""
+        self.delta_ = self.solution_.delta
+        self.divergence_ = -self.solution_.primal_value
+        self.feature_names_ = self.problem_.feature_names
+        self._tilted = TiltedProblem(self.problem_, self.delta_)
+
+    def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
+        """The feature map; a kernel takes its landmarks from the samples."""
+        features = make_features(self.features)
+        if is_dask(x_p) or is_dask(x_q):
+            return features  # from_blocks refuses a kernel without landmarks
+        if isinstance(features, Kernel) and features.length_scale == "cv":
+            samples = (x_p, x_q, log_lik_p, log_lik_q)
+            with renamed_arguments({"folds": "cv"}):
+                return cross_validated_kernel(features, *samples, folds=self.cv, paired=self.paired, rng=seed)
+        kernels = _kernels(features)
+        if kernels and get_norm(self.norm).order != 2:
+            raise DataError("norm", "a kernel needs the norm of its RKHS, which is Euclidean", "use 2")
+        if all(kernel.factor is not None for kernel in kernels):
+            return features
+        points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
+        rng = as_generator(seed)
+        fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in _parts(features)]
+        return fitted[0] if len(fitted) == 1 else Concatenation(tuple(fitted))
+
+    def _choose_radius(self, problem: RatioProblem, seed: Any) -> RadiusChoice | None:
+        """The choice of ``"auto"`` or ``"cv"``; ``None`` when the radius is a number."""
+        if not isinstance(self.radius, str):
+            return None
+        if self.radius not in ("auto", "cv"):
+            raise DataError("radius", f"{self.radius!r} is not known", "use a number, 'auto' or 'cv'")
+        if not (self.penalty is None and self.constraints is None):
+            raise DataError(
+                "radius", f"{self.radius!r} does not take a penalty or constraints into account", "pass a number"
+            )
+        if self.radius == "auto":
+            return automatic_radius(problem, alpha=self.alpha, rng=seed)
+        with renamed_arguments({"folds": "cv"}):
+            return cross_validated_radius(problem, folds=self.cv, one_se=self.one_se, rng=seed)
+
+    @property
+    def mu_(self) -> Array:
+        """Weights of the q samples, which sum to one; computed at first use."""
+        self._check_fitted()
+        return solution_weights(self._tilted, self.solution_)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "solution_"):
+            raise UnfittedError(type(self).__name__, "is not fitted yet", "call fit first")
+
+    def _rows(self, x: Any, name: str = "x") -> Array:
+        """New samples as a matrix with the columns of the fit, in its order."""
+        self._check_fitted()
+        expected = getattr(self, "feature_names_in_", None)
+        columns = column_names(x)
+        rows = as_matrix(x, name)
+        if expected is not None and columns is not None and tuple(expected) != columns:
+            missing = sorted(set(expected) - set(columns))
+            if missing:
+                raise DataError(name, f"lacks the columns {', '.join(missing)}", "pass all columns of the fit")
+            rows = np.ascontiguousarray(rows[:, [columns.index(c) for c in expected]])
+        if rows.shape[1] != self.n_features_in_:
+            raise DataError(
+                name, f"has {rows.shape[1]} columns, the fit had {self.n_features_in_}", "pass the columns of the fit"
+            )
+        return rows
+
+    def _features(self, rows: Array, name: str) -> Array:
+        """Features of new samples, small enough that ⟨δ̂, f(x)⟩ does not overflow."""
+        features = as_matrix(self.features_(rows), f"features({name})", limit=MAX_ENTRY)
+        if features.shape[1] != self.problem_.k:
+            raise DataError(
+                "features",
+                f"gives {features.shape[1]} columns for {name}, in the fit it gave {self.problem_.k}",
+                "use a function that always returns the same columns",
+            )
+        return features
+
+    @single_threaded_blas()
+    def _log_ratio(self, x: Any, name: str) -> Array:
+        features = self._features(self._rows(x, name), name)
+        return self._tilted.log_ratio(features)
+
+    def log_ratio(self, x: Any) -> Array:
+        """Logarithm of the ratio at new points: log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO].
+
+        Parameters
+        ----------
+        x : array of shape (n, d) or data frame
+            Points with the columns of the fit; a data frame may have them in any order, among others.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self._log_ratio(x, "x")
+
+    def ratio(self, x: Any) -> Array:
+        """The ratio r(x; δ̂) at new points.
+
+        Parameters
+        ----------
+        x : array of shape (n, d) or data frame
+            Points with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Infinite where the ratio overflows; :meth:`log_ratio` does not.
+        """
+        with np.errstate(over="ignore"):
+            return np.exp(self.log_ratio(x))
+
+    @single_threaded_blas()
+    def score(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> float:
+        """Held-out −ℓ(δ̂): how well the ratio explains other samples.
+
+        Parameters
+        ----------
+        x_p, x_q : array of shape (n_p, d) and (n_q, d), or data frame
+            Other samples of the two priors, with the columns of the fit.
+        log_lik_p, log_lik_q : array of shape (n,), function of samples, or None, default None
+            Their log-likelihoods, as in :meth:`fit`.
+
+        Returns
+        -------
+        float
+            An estimate of the divergence; larger is better, and a ratio of one everywhere scores zero.
+        """
+        self._check_fitted()
+        rows_p, rows_q = self._rows(x_p, "x_p"), self._rows(x_q, "x_q")
+        w = log_normalise(log_likelihood(log_lik_p, rows_p, "log_lik_p"))
+        a = log_normalise(log_likelihood(log_lik_q, rows_q, "log_lik_q"))
+        inner_p, inner_q = (self._features(r, n) @ self.delta_ for r, n in ((rows_p, "x_p"), (rows_q, "x_q")))
+        return float(np.exp(w) @ inner_p - log_sum_exp(a + inner_q))
+
+    def inference(self, kind: str = "centred") -> Inference:
+        """Uncertainty of the fit.
+
+        Parameters
+        ----------
+        kind : {"centred", "hc3", "paper"}, default "centred"
+            Formula of the variances: ``"centred"`` is the sandwich formula, ``"hc3"`` corrects it for small samples,
+            ``"paper"`` is the paper's, which changes when the features are shifted. See
+            :class:`~pre_convex.Inference`.
+
+        Returns
+        -------
+        Inference
+
+        Raises
+        ------
+        DataError
+            If the fit has a radius, a penalty or constraints: intervals would not have the coverage they claim.
+        """
+        self._check_fitted()
+        if self.penalty is not None or self.constraints is not None:
+            raise DataError(
+                "penalty",
+                "a penalty or constraints bias the estimate, so intervals would not have their nominal coverage",
+                "fit without them",
+            )
+        return infer(self._tilted, kind)
+
+    def covariance(self, kind: str = "centred") -> Array:
+        """Covariance of δ̂.
+
+        Parameters
+        ----------
+        kind : {"centred", "hc3", "paper"}, default "centred"
+            Formula of the variances, see :meth:`inference`.
+
+        Returns
+        -------
+        ndarray of shape (k, k)
+        """
+        return self.inference(kind).covariance
+
+    def conf_int(self, level: float = 0.95, kind: str = "centred") -> Interval:
+        """Confidence intervals of the coefficients.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of each interval, between 0 and 1.
+        kind : {"centred", "hc3", "paper"}, default "centred"
+            Formula of the variances, see :meth:`inference`.
+
+        Returns
+        -------
+        Interval
+            One interval for each coefficient.
+        """
+        return self.inference(kind).conf_int(level)
+
+    def log_ratio_interval(self, x: Any, level: float = 0.95, kind: str = "centred") -> Interval:
+        """Confidence intervals of log r at new points.
+
+        Parameters
+        ----------
+        x : array of shape (n, d) or data frame
+            Points with the columns of the fit.
+        level : float, default 0.95
+            Confidence level of each interval, between 0 and 1.
+        kind : {"centred", "hc3", "paper"}, default "centred"
+            Formula of the variances, see :meth:`inference`.
+
+        Returns
+        -------
+        Interval
+            One interval for each point.
+        """
+        rows = self._rows(x)
+        return self.inference(kind).log_ratio(self._features(rows, "x"), level)
+
+    def divergence_interval(self, level: float = 0.95, kind: str = "centred") -> Interval:
+        """Confidence interval of the divergence between the posteriors.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level, between 0 and 1.
+        kind : {"centred", "hc3", "paper"}, default "centred"
+            Formula of the variances, see :meth:`inference`.
+
+        Returns
+        -------
+        Interval
+            One interval.
+        """
+        return self.inference(kind).divergence(level)
+
+    def divergence_p_value(self, kind: str = "centred") -> float:
+        """p-value of the hypothesis δ = 0, under which twice the divergence is distributed as a weighted sum of χ².
+
+        Parameters
+        ----------
+        kind : {"centred", "hc3", "paper"}, default "centred"
+            Formula of the variances, see :meth:`inference`.
+
+        Returns
+        -------
+        float
+        """
+        return self.inference(kind).divergence_p_value()
+
+    def in_region(self, delta: Any, level: float = 0.95, kind: str = "centred") -> bool:
+        """Whether δ lies in the joint confidence ellipsoid.
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            The point to test.
+        level : float, default 0.95
+            Confidence level of the ellipsoid, between 0 and 1.
+        kind : {"centred", "hc3", "paper"}, default "centred"
+            Formula of the variances, see :meth:`inference`.
+
+        Returns
+        -------
+        bool
+        """
+        return self.inference(kind).contains(delta, level)
+
+    def wald_test(self, hypothesis: Any = None, value: Any = 0.0, kind: str = "centred") -> WaldTest:
+        """Wald test of the hypothesis L δ = value.
+
+        Parameters
+        ----------
+        hypothesis : array of shape (m, k) or (k,), optional
+            L, one row for each equation; the identity when left out, which tests δ = value.
+        value : float or array of shape (m,), default 0.0
+            Right-hand side of each equation, or one number for all of them.
+        kind : {"centred", "hc3", "paper"}, default "centred"
+            Formula of the variances, see :meth:`inference`.
+
+        Returns
+        -------
+        WaldTest
+        """
+        return self.inference(kind).wald_test(hypothesis, value)
+
+    def bootstrap(self, replicates: int = 200, *, rng: Rng = 0, jobs: int = 1, progress: bool = False) -> Array:
+        """δ̂ of resampled data, as a check of the formulas for standard errors.
+
+        Parameters
+        ----------
+        replicates : int, default 200
+            Number of resamples, at least 2.
+        rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0
+            Seed or generator of the resamples.
+        jobs : int, default 1
+            Number of processes: 1 runs in this process, −1 uses all cores.
+        progress : bool, default False
+            Whether to show a progress bar.
+
+        Returns
+        -------
+        ndarray of shape (replicates, k)
+            One δ̂ per resample; nan where a resample has no solution.
+        """
+        self._check_fitted()
+        terms = {"penalty": self.penalty, "constraints": self.constraints}
+        return bootstrap(self.problem_, self.delta_, replicates, rng=rng, jobs=jobs, progress=progress, **terms)
+
+    def diagnostics(self) -> Diagnostics:
+        """Effective sample sizes, heavy weights, balance, conditioning, and warnings.
+
+        Returns
+        -------
+        Diagnostics
+        """
+        self._check_fitted()
+        return diagnose_tilted(self._tilted, self.solution_)
+
+    def summary(self, level: float = 0.95, kind: str = "centred") -> Report:
+        """Coefficients with their uncertainty, divergence, certificate, effective sample sizes and warnings.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of the intervals, between 0 and 1.
+        kind : {"centred", "hc3", "paper"}, default "centred"
+            Formula of the variances, see :meth:`inference`.
+
+        Returns
+        -------
+        Report
+            Prints as a table; without intervals, and with the reason, if :meth:`inference` refuses.
+        """
+        self._check_fitted()
+        level, kind = as_fraction(level, "level"), as_choice(kind, "kind", KINDS)
+        inference, refusal = None, ""
+        try:
+            inference = self.inference(kind)
+        except DataError as error:
+            refusal = f"{error.reason}; {error.remedy}"
+        diagnostics = self.diagnostics()
+        title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
+        return make_report(
+            title, self.problem_, self.solution_, diagnostics, inference, refusal, level, self.divergence_
+        )
+
+    def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
+        """The table of the summary as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, default "pandas"
+            Kind of data frame.
+        level : float, default 0.95
+            Confidence level of the intervals, between 0 and 1.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            One row for each feature.
+        """
+        return self.summary(level).to_frame(backend)
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """The table of the summary as a LaTeX tabular.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of the intervals, between 0 and 1.
+
+        Returns
+        -------
+        str
+        """
+        return self.summary(level).to_latex()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "solution_")
+
+
+def _parts(features: FeatureMap) -> tuple[FeatureMap, ...]:
+    """The maps of a concatenation, or the map itself."""
+    return features.parts if isinstance(features, Concatenation) else (features,)
+
+
+def _kernels(features: FeatureMap) -> list[Kernel]:
+    """The kernels among the maps."""
+    return [part for part in _parts(features) if isinstance(part, Kernel)]

@@ -1,0 +1,193 @@
+"""The summary of a fit: a table for the terminal, a notebook, LaTeX, or a data frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .._internal.typing import Array
+from .._internal.validation import read_only
+from ..data.tables import as_frame
+from ..problem import RatioProblem
+from ..solution import Solution
+from ..statistics.diagnostics import Diagnostics
+from ..statistics.inference import Inference, Interval
+
+__all__ = ["Report", "make_report"]
+
+#: headings of the first columns as text; those of the limits depend on the level
+HEADINGS = ("coef", "std err", "z", "P>|z|")
+#: maximum number of rows when a report is printed
+MAX_PRINTED_ROWS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The summary of a fit: a table of coefficients, notes below it, and warnings.
+
+    It prints as text, shows as a table in notebooks, and converts to LaTeX or a data frame.
+
+    Attributes
+    ----------
+    title : str
+        Name of the estimator and sizes of the samples.
+    names : tuple of str
+        Names of the k features.
+    values : ndarray of shape (k, 6) or (k, 1)
+        Coefficient, standard error, z, p-value, lower and upper limit; only the coefficient if there are no intervals.
+    level : float
+        Confidence level of the limits.
+    notes : tuple of (str, str)
+        Lines below the table, as name and text: divergence, certificate, solver, effective sample sizes and so on.
+    warnings : tuple of str
+        What needs attention; empty if nothing does.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    values: Array
+    level: float
+    notes: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Headings of the columns of ``values``."""
+        tail = 50.0 * (1.0 - self.level)
+        names = (*HEADINGS, f"[{tail:g}%", f"{100 - tail:g}%]")
+        return names[: self.values.shape[1]]
+
+    def _cells(self) -> list[list[str]]:
+        """The table as text."""
+        return [_format_row(row) for row in self.values]
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        first = max([len(n) for n in self.names] + [8])
+        widths = [max([len(h), *(len(row[i]) for row in cells)]) for i, h in enumerate(self.columns)]
+        width = max(first + sum(w + 2 for w in widths), 60)
+        head = " " * first + "".join(f"  {h:>{w}}" for h, w in zip(self.columns, widths, strict=True))
+        lines = [self.title, "=" * width, head, "-" * width]
+        for name, row in list(zip(self.names, cells, strict=True))[:MAX_PRINTED_ROWS]:
+            lines.append(f"{name:<{first}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
+        if len(cells) > MAX_PRINTED_ROWS:
+            lines.append(f"and {len(cells) - MAX_PRINTED_ROWS} more")
+        lines.append("-" * width)
+        label = max(len(name) for name, _ in self.notes)
+        lines += [f"{name:<{label}}  {text}" for name, text in self.notes]
+        lines.append("=" * width)
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks."""
+        head = "".join(f"<th>{escape(h)}</th>" for h in ("", *self.columns))
+        body = "".join(
+            "<tr><th>" + escape(name) + "</th>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>"
+            for name, row in zip(self.names, self._cells(), strict=True)
+        )
+        notes = "".join(f"<tr><th>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in self.notes)
+        warnings = "".join(f"<li>{escape(text)}</li>" for text in self.warnings)
+        warned = f"<ul>{warnings}</ul>" if warnings else ""
+        return f"<h4>{escape(self.title)}</h4><table><tr>{head}</tr>{body}</table><table>{notes}</table>{warned}"
+
+    def to_latex(self) -> str:
+        """The table as a LaTeX tabular environment.
+
+        Returns
+        -------
+        str
+        """
+        special = {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}", ">": "$>$", "|": "$|$", "*": r"$\cdot$"}
+        special |= {c: "\\" + c for c in "&%_#${}"}
+
+        def clean(text: str) -> str:
+            return "".join(special.get(c, c) for c in text)
+
+        lines = [r"\begin{tabular}{l" + "r" * len(self.columns) + "}", r"\hline"]
+        lines.append(" & ".join(["", *map(clean, self.columns)]) + r" \\")
+        lines.append(r"\hline")
+        lines += [" & ".join([clean(n), *row]) + r" \\" for n, row in zip(self.names, self._cells(), strict=True)]
+        return "\n".join([*lines, r"\hline", r"\end{tabular}"])
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, default "pandas"
+            Kind of data frame.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            One row for each feature.
+        """
+        keys = Interval.COLUMNS[: self.values.shape[1]]
+        data = {"feature": list(self.names), **{key: self.values[:, i] for i, key in enumerate(keys)}}
+        return as_frame(data, backend)
+
+
+def _format_row(row: Array) -> list[str]:
+    """A row as text, with exponents where four decimals would hide a coefficient in very large or small units."""
+    size = np.max(np.abs(row[:2]), where=~np.isnan(row[:2]), initial=0.0)
+    plain = size < 1e-12 or 0.001 <= size < 1e5  # round-off of a zero is shown as zero
+    number = "{:.4f}" if plain else "{:.2e}"
+    formats = (number, number, "{:.2f}", "{:.3f}", number, number)
+    return [f.format(v) for f, v in zip(formats, row, strict=False)]
+
+
+def make_report(
+    title: str,
+    problem: RatioProblem,
+    solution: Solution,
+    diagnostics: Diagnostics,
+    inference: Inference | None,
+    refusal: str,
+    level: float,
+    divergence: float,
+) -> Report:
+    """Report of a fit.
+
+    Parameters
+    ----------
+    title : str
+    problem : RatioProblem
+    solution : Solution
+    diagnostics : Diagnostics
+    inference : Inference or None
+        ``None`` if there are no intervals.
+    refusal : str
+        Why there are none.
+    level : float
+        Confidence level.
+    divergence : float
+        The estimated divergence.
+    """
+    values = solution.delta[:, None]
+    divergence += 0.0  # turns -0 into 0
+    notes = []
+    if inference is not None:
+        values = inference.conf_int(level).table()
+        p_zero = inference.divergence_p_value()
+        if p_zero < 1.0 - level:
+            limits = inference.divergence(level)
+            notes.append(("divergence", f"{divergence:.6g} [{limits.lower[0]:.4g}, {limits.upper[0]:.4g}]"))
+        else:  # the first-order interval is wrong near zero
+            notes.append(("divergence", f"{divergence:.6g}, not significantly above zero (p = {p_zero:.3g})"))
+        notes.append(("delta = 0", str(inference.wald_test())))
+    else:
+        notes.append(("divergence", f"{divergence:.6g}"))
+        notes.append(("intervals", f"not shown: {refusal}"))
+    d = diagnostics
+    notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))
+    notes.append(("solver", f"{solution.solver}, {solution.formulation}, {solution.iterations} iterations"))
+    notes.append(("radius", f"{problem.radius:.4g} in norm {problem.norm:g}"))
+    notes.append(
+        ("ESS", f"p {d.ess_p:.0f} of {d.n_p}, q {d.ess_base:.0f} of {d.n_q}, weights {d.ess_mu:.0f} of {d.n_q}")
+    )
+    notes.append(("Pareto k", d.tails))
+    notes.append(("condition", f"{d.condition:.3g}, distance to the hull {d.hull_distance:.3g}"))
+    return Report(title, problem.feature_names, read_only(values), level, tuple(notes), d.warnings)

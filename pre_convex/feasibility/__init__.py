@@ -1,0 +1,5 @@
+"""Feasibility: distance from the target to the hull of the rows, separating directions, faces."""
+
+from .hull import Hull, Position, minimal_radius
+
+__all__ = ["Hull", "Position", "minimal_radius"]

@@ -1,0 +1,62 @@
+"""Penalties g(δ): value, conjugate and Newton step of each norm, and of the user's cvxpy terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .._internal.typing import Array
+from .ball import BallPenalty, NoPenalty
+from .l1 import L1Penalty
+from .l2 import L2Penalty
+from .linf import LInfPenalty
+from .norms import NORMS, Norm, get_norm
+from .penalty import Penalty
+from .user import UserPenalty
+
+if TYPE_CHECKING:
+    from ..problem import RatioProblem
+
+__all__ = [
+    "NORMS",
+    "BallPenalty",
+    "L1Penalty",
+    "L2Penalty",
+    "LInfPenalty",
+    "NoPenalty",
+    "Norm",
+    "Penalty",
+    "UserPenalty",
+    "get_norm",
+    "make_penalty",
+]
+
+
+def make_penalty(
+    problem: RatioProblem,
+    penalty: Any = None,
+    constraints: Any = None,
+    *,
+    too_far: Callable[[RatioProblem, Array], bool] | None = None,
+) -> Penalty:
+    """Penalty of a problem, with the user's own terms if there are any.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        Supplies radius and norm.
+    penalty, constraints : functions of a cvxpy expression, optional
+        The user's own terms.
+    too_far : function of (problem, δ), optional
+        Whether the target is further from the hull than the radius, so that δ diverges; called once, when a step in
+        norm 1 or inf cannot be found.
+    """
+    if penalty is not None or constraints is not None:
+        return UserPenalty(problem, penalty, constraints)
+    if problem.radius == 0.0:
+        return NoPenalty(problem.moment_norm, 0.0)
+    if problem.norm == 2.0:
+        return L2Penalty(problem.moment_norm, problem.radius)
+    if problem.norm == 1.0:
+        return LInfPenalty(problem, too_far)
+    return L1Penalty(problem, too_far)

@@ -1,0 +1,128 @@
+"""What the penalties R‖δ‖₁ and R‖δ‖∞ share: they are linear while an active set stays the same.
+
+A step guesses the active set a few times, each guess one linear solve and a check of optimality. If no guess passes,
+the active set is changed one coordinate at a time, and as a last resort a small cvxpy program is solved.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._internal.linear_algebra import EPS, solve_psd
+from .._internal.typing import Array
+from ..errors import SolveError
+from .ball import NormPenalty
+
+if TYPE_CHECKING:
+    from ..problem import RatioProblem
+    from .step_program import StepProgram
+
+__all__ = ["AGREEMENT", "ROUND_OFF", "ActiveSet", "PolyhedralPenalty", "descent_direction"]
+
+#: how closely signs and residuals have to agree, relative to R, apart from the round-off of the residuals
+AGREEMENT, ROUND_OFF = 1e-11, 16.0 * EPS
+#: share of the right-hand side that a solve may leave before the curvature counts as singular
+UNSOLVED = 1e-6
+#: guesses of the active set in one step
+GUESSES = 20
+
+
+class ActiveSet(NamedTuple):
+    """δ = B z and ‖δ‖_* = ⟨c, z⟩ while the active set stays the same."""
+
+    B: Array
+    c: Array
+
+
+class PolyhedralPenalty(NormPenalty):
+    """R‖δ‖₁ or R‖δ‖∞: a step is a linear solve once the active set is known."""
+
+    def __init__(self, problem: RatioProblem, too_far: Callable[[RatioProblem, Array], bool] | None = None) -> None:
+        super().__init__(problem.moment_norm, problem.radius)
+        self.problem = problem
+        self._ask_too_far = too_far
+        self._is_too_far: bool | None = None  # unknown until asked
+
+    @abstractmethod
+    def active_set(self, w: Array, scale: Array) -> ActiveSet:
+        """Active set at the minimiser of Σ scale_i x_i²/2 − ⟨w, x⟩ + R‖x‖_*.
+
+        For w = r + scale · x this is the guess of a primal-dual active-set method at x with residual r.
+        """
+
+    @abstractmethod
+    def is_optimal(self, z: Array, r: Array, active: ActiveSet) -> bool:
+        """Whether z, with residual r, is optimal for this active set: the signs agree and ‖r‖ ≤ R."""
+
+    @abstractmethod
+    def reduced_curvature(self, H: Array, active: ActiveSet) -> Array:
+        """B'HB."""
+
+    @abstractmethod
+    def search(self, delta: Array, q: Array, H: Array) -> Array | None:
+        """The step, by changing the active set one coordinate at a time; ``None`` if round-off prevents it."""
+
+    @cached_property
+    def _program(self) -> StepProgram:
+        """The step as a cvxpy program, compiled on first use."""
+        from .step_program import StepProgram  # imports cvxpy, which most solves do without
+
+        return StepProgram(self.problem)
+
+    # on an active set without curvature, solves may overflow; they are then rejected
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
+    def step(self, delta: Array, gradient: Array, H: Array) -> Array:
+        """Try zero, then guesses of the active set, a search for it and, last, a cvxpy program."""
+        if self._is_too_far:
+            raise SolveError("Newton step: the target is too far from the hull, and delta diverges")
+        q = gradient - H @ delta
+        if self.norm(q) <= self.radius:
+            return np.zeros_like(delta)
+        x = self._guess(delta, q, H)
+        if x is None:
+            x = self.search(delta, q, H)
+        if x is None:
+            if self._is_too_far is None and self._ask_too_far is not None:
+                self._is_too_far = self._ask_too_far(self.problem, delta)
+                if self._is_too_far:
+                    return self.step(delta, gradient, H)
+            solved, *_ = self._program.solve(q, H)
+            x = self._guess(solved, q, H)
+            x = solved if x is None else x
+        return x
+
+    def shorten(self, delta: Array, null: Array) -> Array:
+        """Solve a small cvxpy program."""
+        return np.asarray(self._program.shorten(delta, null))
+
+    def _guess(self, x: Array, q: Array, H: Array) -> Array | None:
+        """Solve for one active set, guess the next from the answer, repeat until optimal; ``None`` if that fails."""
+        scale = np.diag(H)
+        for _ in range(GUESSES):
+            w = -q - H @ x + scale * x
+            if not np.all(np.isfinite(w)):  # overflow along an active set without curvature
+                return None
+            active = self.active_set(w, scale)
+            B, c = active
+            if not 0 < c.size <= self.problem.n_q:  # more columns than rows can tell apart
+                return None
+            z = solve_psd(self.reduced_curvature(H, active), -(B.T @ q) - self.radius * c)
+            x = B @ z
+            if self.is_optimal(z, -q - H @ x, active):
+                return x
+        return None
+
+
+def descent_direction(H: Array, rhs: Array) -> tuple[Array, float]:
+    """Direction d with H d = rhs and its curvature; where H is singular, the unsolved part of rhs and zero."""
+    d = solve_psd(H, rhs)
+    unsolved = rhs - H @ d
+    if np.abs(unsolved).max() > UNSOLVED * np.abs(rhs).max():
+        size = H.diagonal()  # the unsolved part is orthogonal to the range of H once columns have unit variance
+        return unsolved / np.where(size > 0.0, size, 1.0), 0.0
+    return d, float(d @ H @ d)

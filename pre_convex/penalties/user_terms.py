@@ -1,0 +1,50 @@
+"""The user's penalty and constraints as cvxpy objects, checked for convexity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from scipy import sparse
+
+from .._internal.validation import call_user_function
+from ..errors import DataError
+from .user import check_terms
+
+__all__ = ["user_terms"]
+
+
+def user_terms(delta: Any, penalty: Any, constraints: Any) -> tuple[Any, list[Any]]:
+    """(penalty, constraints) at the cvxpy expression δ; raise unless they are convex and depend on δ alone."""
+    check_terms(penalty, constraints)
+    g: Any = 0.0
+    if penalty is not None:
+        g = call_user_function(penalty, "penalty", delta)
+        if not (isinstance(g, cp.Expression) and g.is_scalar() and g.is_convex()):
+            reason = "does not return a scalar convex cvxpy expression"
+            raise DataError("penalty", reason, "return one, such as cp.norm1(delta)")
+        _check_variables(g, delta, "penalty", np.isfinite)
+        g = g if g.ndim == 0 else cp.sum(g)
+    limits: list[Any] = []
+    if constraints is not None:
+        limits = call_user_function(constraints, "constraints", delta)
+        limits = list(limits) if isinstance(limits, (list, tuple)) else [limits]
+        for i, c in enumerate(limits):
+            if not (isinstance(c, cp.constraints.constraint.Constraint) and c.is_dcp()):
+                reason = f"entry {i} is not a convex cvxpy constraint: {c}"
+                raise DataError("constraints", reason, "return convex constraints, such as [delta >= 0]")
+            _check_variables(c, delta, "constraints", lambda values: ~np.isnan(values))
+    return g, limits
+
+
+def _check_variables(term: Any, delta: Any, name: str, valid: Callable[[Any], Any]) -> None:
+    """Raise unless δ determines the value of a term: no other variables, no unset parameters, only valid numbers."""
+    if {v.id for v in term.variables()} - {v.id for v in delta.variables()}:
+        raise DataError(name, "has cvxpy variables other than delta", "write it in terms of delta alone")
+    if any(p.value is None for p in term.parameters()):
+        raise DataError(name, "has a cvxpy parameter without a value", "set its value before solving")
+    for c in [*term.constants(), *term.parameters()]:
+        if not np.all(valid(c.value.data if sparse.issparse(c.value) else c.value)):
+            raise DataError(name, "contains nan or inf", "use finite numbers")

@@ -1,0 +1,318 @@
+"""How far a fit can be trusted: effective sample sizes, heavy weights, balance, conditioning, and warnings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from .._internal.entropy import effective_sample_size, safe_log
+from .._internal.threads import single_threaded_blas
+from .._internal.typing import Array
+from .._internal.validation import as_vector, read_only
+from ..data.passes import Summary
+from ..errors import DataError, MissingExtraError
+from ..feasibility.hull import minimal_radius
+from ..problem import RatioProblem, as_problem
+from ..solution import Solution
+from .tilted import TiltedProblem
+
+__all__ = ["Diagnostics", "base_moments", "diagnose", "diagnose_tilted", "pareto_k", "solution_weights"]
+
+#: effective sample size, in rows and in rows per feature, below which a fit warns
+MIN_ESS, MIN_ESS_PER_FEATURE = 10.0, 2.0
+#: tail index above which the mean of the weights is unreliable, and fewest weights from which it is estimated
+MAX_PARETO_K, MIN_TAIL_WEIGHTS = 0.7, 25
+#: condition number above which features count as nearly collinear
+MAX_CONDITION = 1e8
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """Numbers that say how far a fit can be trusted, and warnings made from them.
+
+    Attributes
+    ----------
+    n_p, n_q : int
+        Rows of the two samples.
+    ess_p, ess_base, ess_mu : float
+        Effective sample sizes (Σw)²/Σw² of the p weights, of the q base weights and of the fitted weights μ: how many
+        equally weighted rows they are worth.
+    pareto_k_p, pareto_k_mu : float
+        Tail index of the p weights and of μ; above 0.7 their mean is unreliable. nan without arviz-stats and for rows
+        that are not in memory.
+    largest_p, largest_mu : float
+        Largest p weight and largest μ, as a share of the total.
+    feature_names : tuple of str
+        Names of the k features.
+    balance_before, balance_after : ndarray of shape (k,)
+        Target minus mean of the q features under the base weights and under μ, in standard deviations of each feature
+        under the base weights.
+    hull_distance : float
+        Distance from the target to the convex hull of the q features; zero inside.
+    condition : float
+        Condition number of the Hessian, with all columns scaled to unit variance.
+    free_directions : int
+        Dimension of the set of δ that give the same ratio.
+    warnings : tuple of str
+        What needs attention; empty if nothing does.
+    """
+
+    n_p: int
+    n_q: int
+    ess_p: float
+    ess_base: float
+    ess_mu: float
+    pareto_k_p: float
+    pareto_k_mu: float
+    largest_p: float
+    largest_mu: float
+    feature_names: tuple[str, ...]
+    balance_before: Array
+    balance_after: Array
+    hull_distance: float
+    condition: float
+    free_directions: int
+    warnings: tuple[str, ...]
+
+    @property
+    def tails(self) -> str:
+        """The tail indices as text, or how to install the package that computes them."""
+        if np.isnan([self.pareto_k_p, self.pareto_k_mu]).all() and find_spec("arviz_stats") is None:
+            return str(MissingExtraError("arviz-stats", "diagnostics"))
+        return f"p {self.pareto_k_p:.2f}, weights {self.pareto_k_mu:.2f}"
+
+    def __str__(self) -> str:
+        lines = [
+            f"effective sample size   p {self.ess_p:.1f} of {self.n_p}, q {self.ess_base:.1f} of {self.n_q}, "
+            f"weights {self.ess_mu:.1f} of {self.n_q}",
+            f"largest weight          p {self.largest_p:.1%}, weights {self.largest_mu:.1%}",
+            f"Pareto k                {self.tails}",
+            f"balance                 {np.abs(self.balance_before).max():.3g} before, "
+            f"{np.abs(self.balance_after).max():.3g} after (largest, in standard deviations)",
+            f"distance to the hull    {self.hull_distance:.4g}",
+            f"condition number        {self.condition:.3g}, free directions {self.free_directions}",
+        ]
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+
+def pareto_k(log_weights: Any) -> float:
+    """Tail index k of importance weights, by arviz-stats.
+
+    Parameters
+    ----------
+    log_weights : array of shape (n,)
+        Logarithms of the weights, up to a common constant; −inf for a row without weight.
+
+    Returns
+    -------
+    float
+        k of the generalised Pareto distribution fitted to the largest weights; −inf if these are all equal, nan for
+        fewer than 25 weights.
+
+    Raises
+    ------
+    MissingExtraError
+        If arviz-stats is not installed.
+
+    Examples
+    --------
+    >>> bool(pareto_k(np.log(np.random.default_rng(0).uniform(size=3000))) < 0.3)
+    True
+    """
+    try:
+        from arviz_stats.base import array_stats
+    except ImportError:
+        raise MissingExtraError("arviz-stats", "diagnostics") from None
+    log_weights = as_vector(log_weights, "log_weights", log_weights=True)
+    finite = log_weights[log_weights > -np.inf]
+    if finite.size < MIN_TAIL_WEIGHTS or np.ptp(finite) == 0.0:
+        return float("nan") if finite.size < MIN_TAIL_WEIGHTS else float("-inf")
+    with np.errstate(all="ignore"):
+        try:
+            # psislw is written for leave-one-out and takes the logarithms of inverse weights
+            return float(array_stats.psislw(finite.max() - finite)[1])
+        except ValueError:  # the largest weights are all equal: there is no tail
+            return float("-inf")
+
+
+def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
+    """Diagnostics of a solution.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        A problem that was built from samples, so that it has a p side.
+    solution : Solution
+        Its solution. For rows that are read block by block no tail index is computed, because it needs all weights
+        at once.
+
+    Returns
+    -------
+    Diagnostics
+
+    Examples
+    --------
+    >>> import pre_convex as pre
+    >>> x = np.random.default_rng(0).normal(size=(400, 1))
+    >>> problem = pre.RatioProblem.from_samples(x[:200] + 0.3, x[200:])
+    >>> diagnostics = diagnose(problem, pre.solve(problem))
+    >>> round(diagnostics.ess_mu), diagnostics.warnings
+    (171, ())
+    """
+    as_problem(problem)
+    if problem.rows_p is None:
+        raise DataError("problem", "has no p sample", "build it with RatioProblem.from_samples")
+    if not isinstance(solution, Solution):
+        raise DataError("solution", f"is a {type(solution).__name__}, not a Solution", "pass what solve() returns")
+    if solution.delta.size != problem.k or solution.mu.size != problem.n_q:
+        raise DataError(
+            "solution",
+            f"has {solution.delta.size} coefficients and {solution.mu.size} weights, "
+            f"the problem needs {problem.k} and {problem.n_q}",
+            "pass the solution of this problem",
+        )
+    return diagnose_tilted(TiltedProblem(problem, solution.delta), solution)
+
+
+@single_threaded_blas()
+def diagnose_tilted(tilted: TiltedProblem, solution: Solution) -> Diagnostics:
+    """Diagnostics of a solution, from moments at its δ that may have been computed already."""
+    problem = tilted.problem
+    scale = np.sqrt(np.maximum(np.diag(tilted.hessian), 1e-300))
+    eigenvalues = np.linalg.eigvalsh(tilted.hessian / np.outer(scale, scale))
+    smallest = eigenvalues[min(solution.free_directions, problem.k - 1)]
+    diagnostics = Diagnostics(
+        **(_from_rows(tilted, solution) if tilted.in_memory else _from_sums(tilted)),
+        feature_names=problem.feature_names,
+        hull_distance=_hull_distance(problem, solution),
+        condition=float(eigenvalues[-1] / smallest) if smallest > 0.0 else np.inf,
+        free_directions=solution.free_directions,
+        warnings=(),
+    )
+    return replace(diagnostics, warnings=tuple(_warnings(diagnostics, problem)))
+
+
+def solution_weights(tilted: TiltedProblem, solution: Solution) -> Array:
+    """The weights of a solution; those that it has not computed yet come from the pass at its δ."""
+    return tilted.mu if tilted.in_memory and callable(solution.weights) else solution.mu
+
+
+def _from_rows(tilted: TiltedProblem, solution: Solution) -> dict[str, Any]:
+    """Statistics of the weights, from one weight per row."""
+    problem, mu = tilted.problem, solution_weights(tilted, solution)
+    log_w, log_mu = problem.log_weights_p, safe_log(mu)
+    assert log_w is not None  # diagnose checks that there is a p sample
+    mean, spread = base_moments(problem)
+    unit = np.where(spread > 0.0, spread, 1.0)
+    residual = tilted.residual if callable(solution.weights) else problem.residual(mu)
+    try:
+        k_p, k_mu = pareto_k(log_w), pareto_k(log_mu)
+    except MissingExtraError:
+        k_p = k_mu = float("nan")
+    return {
+        "n_p": log_w.size,
+        "n_q": problem.n_q,
+        "ess_p": effective_sample_size(log_w),
+        "ess_base": effective_sample_size(problem.log_base),
+        "ess_mu": effective_sample_size(log_mu),
+        "pareto_k_p": k_p,
+        "pareto_k_mu": k_mu,
+        "largest_p": float(np.exp(log_w.max())),
+        "largest_mu": float(mu.max()),
+        "balance_before": read_only((problem.target - mean) / unit),
+        "balance_after": read_only(residual / unit),
+    }
+
+
+def _from_sums(tilted: TiltedProblem) -> dict[str, Any]:
+    """Statistics of the weights μ(δ), from sums over rows that are not in memory."""
+    p, q = tilted.p, tilted.q
+    assert p.plain is not None
+    assert p.highest is not None
+    assert q.base is not None
+    assert q.base.covariance is not None
+    assert q.highest is not None
+    spread = _standard_deviation(q.base.mean, q.base.covariance.diagonal())
+    unit = np.where(spread > 0.0, spread, 1.0)
+    return {
+        "n_p": tilted.rows_p.shape[0],
+        "n_q": tilted.problem.n_q,
+        "ess_p": _ess(p.plain, p.squared),
+        "ess_base": _ess(q.base, q.base_squared),
+        "ess_mu": _ess(q.tilted, q.squared),
+        "pareto_k_p": float("nan"),
+        "pareto_k_mu": float("nan"),
+        "largest_p": math.exp(p.highest),
+        "largest_mu": math.exp(q.highest - q.tilted.log_z),
+        "balance_before": read_only((tilted.problem.centred_target - q.base.mean) / unit),
+        "balance_after": read_only(tilted.residual / unit),
+    }
+
+
+def base_moments(problem: RatioProblem) -> tuple[Array, Array]:
+    """Mean and standard deviation of every q feature under the base weights, for rows in memory."""
+    base = np.exp(problem.log_base)
+    mean = np.asarray(base @ problem.features_q)
+    return mean, _standard_deviation(mean, base @ np.square(problem.features_q - mean))
+
+
+def _standard_deviation(mean: Array, variance: Array) -> Array:
+    """Square root of the variance, zero where it is only round-off."""
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    return np.where(spread > 1e-13 * np.abs(mean), spread, 0.0)
+
+
+def _ess(plain: Summary, squared: Summary | None) -> float:
+    """(Σ w)² / Σ w²."""
+    assert squared is not None
+    return math.exp(2.0 * plain.log_z - squared.log_z)
+
+
+def _hull_distance(problem: RatioProblem, solution: Solution) -> float:
+    """Distance from the target to the hull; a solution with radius 0 proves that it is zero."""
+    if solution.hull is not None:
+        return solution.hull.radius
+    return 0.0 if problem.radius == 0.0 and solution.status.ok else minimal_radius(problem).radius
+
+
+def _warnings(d: Diagnostics, problem: RatioProblem) -> list[str]:
+    """Warnings about numbers that are out of their usual range."""
+    notes = []
+    needed = max(MIN_ESS, MIN_ESS_PER_FEATURE * problem.k)
+    if d.ess_p < needed:
+        notes.append(
+            f"ESS of the p side is {d.ess_p:.0f}: the likelihood is much sharper than the prior sample; "
+            "draw more p samples near the observation"
+        )
+    if d.ess_base < needed:
+        notes.append(
+            f"ESS of the q side is {d.ess_base:.0f}: the likelihood is much sharper than the prior sample; "
+            "draw more q samples near the observation"
+        )
+    elif d.ess_mu < needed:
+        notes.append(
+            f"ESS of the weights is {d.ess_mu:.0f}: few q samples resemble the p side, and the ratio depends on them"
+        )
+    for name, value in (("p weights", d.pareto_k_p), ("weights", d.pareto_k_mu)):
+        if value > MAX_PARETO_K:
+            notes.append(f"Pareto k of the {name} is {value:.2f}: a few samples dominate, and intervals are too short")
+    if max(d.largest_p, d.largest_mu) > 0.5:
+        notes.append("one sample has more than half of the weight")
+    unique = problem.radius > 0.0 and problem.norm == 2  # then collinear features share their weight
+    if d.condition > MAX_CONDITION and not unique:
+        notes.append(f"condition number {d.condition:.0e}: some features are nearly collinear under the weights")
+    if d.free_directions:
+        notes.append(
+            f"{d.free_directions} free direction{'s' if d.free_directions > 1 else ''}: some features are constant or "
+            "duplicated; delta is the shortest of those that give this ratio"
+        )
+    if d.hull_distance > 0.0:
+        notes.append(
+            f"the target is {d.hull_distance:.3g} outside the hull of the q features; a solution exists only because "
+            "of the radius"
+        )
+    return notes
