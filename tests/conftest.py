@@ -45,7 +45,7 @@ def browser():
 @pytest.fixture
 def run_here(monkeypatch, capsys):
     """The command line in this process, which spares its imports: returncode, stdout and stderr of a call."""
-    from pre_convex.cli import run
+    from pre_convex.cli.app import run
 
     def called(*arguments, cwd=".", columns=80):
         with monkeypatch.context() as patch:

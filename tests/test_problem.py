@@ -5,9 +5,9 @@ import pytest
 from zoo import gaussian, planted
 
 import pre_convex as pre
-from pre_convex.blocks import LocalPieces
-from pre_convex.distributed import FilesOnDask
-from pre_convex.features import FeatureMap
+from pre_convex.data.blocks import LocalBlocks
+from pre_convex.data.dask_blocks import DaskFileBlocks
+from pre_convex.data.features import FeatureMap
 from pre_convex.problem import as_problem
 
 
@@ -27,12 +27,12 @@ def test_value_at_zero_is_zero_and_the_link_gives_weights():
     assert problem.value(np.zeros(3)) == pytest.approx(0.0, abs=1e-14)
     mu = np.exp(problem.log_mu(delta))
     assert mu.sum() == pytest.approx(1.0, abs=1e-13)
-    np.testing.assert_allclose(problem.moment(mu), -problem.gradient(delta), atol=1e-13)
+    np.testing.assert_allclose(problem.residual(mu), -problem.gradient(delta), atol=1e-13)
     # the identity of [LINK]: value minus dual value is minus the product of residual and δ
-    assert problem.value(delta) - problem.dual_value(mu) == pytest.approx(-problem.moment(mu) @ delta, abs=1e-12)
+    assert problem.value(delta) - problem.dual_value(mu) == pytest.approx(-problem.residual(mu) @ delta, abs=1e-12)
 
 
-def test_everything_is_read_only_and_frozen():
+def test_attributes_and_arrays_are_read_only():
     problem, _ = planted()
     for name in ("target", "features_q", "log_base"):
         with pytest.raises(ValueError, match="read-only"):
@@ -41,7 +41,7 @@ def test_everything_is_read_only_and_frozen():
         problem.radius = 1.0
 
 
-def test_another_radius_leaves_the_problem_alone():
+def test_with_radius_leaves_the_problem_unchanged():
     problem, _ = planted(radius=0.1)
     other = problem.with_radius(0.2, np.inf)
     assert (other.radius, other.norm, problem.radius, problem.norm) == (0.2, np.inf, 0.1, 2)
@@ -70,19 +70,19 @@ def test_offsets_of_log_likelihoods_change_nothing(offset):
 
 
 @pytest.mark.parametrize("solver", pre.installed_solvers())
-def test_rows_with_likelihood_zero_carry_no_weight(solver):
+def test_rows_of_zero_likelihood_get_no_weight(solver):
     problem, _ = planted(n=120, radius=0.05)
     log_base = problem.log_base.copy()
     log_base[::3] = -np.inf
-    alive = log_base > -np.inf
-    with_dead = pre.solve(pre.RatioProblem(problem.target, problem.features_q, log_base, radius=0.05), "dual", solver)
-    without = pre.solve(pre.RatioProblem(problem.target, problem.features_q[alive], log_base[alive], radius=0.05))
-    assert np.all(with_dead.mu[~alive] == 0.0)
-    np.testing.assert_allclose(with_dead.mu[alive], without.mu, atol=1e-8)
-    np.testing.assert_allclose(with_dead.delta, without.delta, atol=1e-6)
+    positive = log_base > -np.inf
+    with_zeros = pre.solve(pre.RatioProblem(problem.target, problem.features_q, log_base, radius=0.05), "dual", solver)
+    without = pre.solve(pre.RatioProblem(problem.target, problem.features_q[positive], log_base[positive], radius=0.05))
+    assert np.all(with_zeros.mu[~positive] == 0.0)
+    np.testing.assert_allclose(with_zeros.mu[positive], without.mu, atol=1e-8)
+    np.testing.assert_allclose(with_zeros.delta, without.delta, atol=1e-6)
 
 
-def test_rows_of_likelihood_zero_are_not_part_of_the_hull():
+def test_rows_of_zero_likelihood_are_not_part_of_the_hull():
     problem = pre.RatioProblem([0.9], [[0.0], [0.5], [1.0]], [0.0, 0.0, -np.inf])
     with pytest.raises(pre.InfeasibleError) as error:
         pre.solve(problem)
@@ -103,13 +103,13 @@ def test_frames_keep_their_names_and_order():
     arrays = pre.RatioProblem.from_samples(x_p, x_q, features="polynomial")
     for frame in (pd.DataFrame, lambda data: pl.DataFrame(data)):
         p = frame({"age": x_p[:, 0], "dose": x_p[:, 1]})
-        q = frame({"dose": x_q[:, 1], "age": x_q[:, 0]})  # another order: columns go by name
+        q = frame({"dose": x_q[:, 1], "age": x_q[:, 0]})  # columns are matched by name
         problem = pre.RatioProblem.from_samples(p, q, features="polynomial")
         assert problem.feature_names == ("age", "dose", "age^2", "dose^2")
         np.testing.assert_array_equal(problem.features_q, arrays.features_q)
 
 
-def test_a_memory_map_is_taken_as_it_is(tmp_path):
+def test_a_memory_map_is_accepted(tmp_path):
     F = np.random.default_rng(0).normal(size=(300, 2))
     np.save(tmp_path / "F.npy", F)
     mapped = np.load(tmp_path / "F.npy", mmap_mode="r")
@@ -120,7 +120,7 @@ def test_a_memory_map_is_taken_as_it_is(tmp_path):
 ROWS = np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 3.0], [-1.0, 0.5]])
 
 
-def test_whatever_is_handed_in_is_held_as_read_only_numbers():
+def test_input_becomes_read_only_float_arrays():
     F, log_w = ROWS.tolist(), [0.0, 1.0, 2.0]
     w = np.exp(log_w) / np.exp(log_w).sum()
     problem = pre.RatioProblem(
@@ -140,13 +140,13 @@ def test_whatever_is_handed_in_is_held_as_read_only_numbers():
     np.testing.assert_array_equal(problem.rows_p.log_base, problem.log_weights_p)
 
 
-def test_left_out_are_flat_weights_names_by_number_and_the_p_side():
+def test_defaults_are_uniform_weights_numbered_names_and_no_p_side():
     target = np.array([0.5, 1.0])
     problem = pre.RatioProblem(target, ROWS)
-    target[:] = 9.0  # the caller's array is the caller's
+    target[:] = 9.0  # a copy was taken
     np.testing.assert_array_equal(problem.target, [0.5, 1.0])
     np.testing.assert_allclose(problem.log_base, np.full(4, -np.log(4)))
-    assert problem.rows.flat
+    assert problem.rows.uniform
     assert problem.feature_names == ("f0", "f1")
     assert (problem.radius, problem.norm, problem.paired) == (0.0, 2.0, False)
     assert (problem.features_p, problem.log_weights_p, problem.rows_p) == (None, None, None)
@@ -157,7 +157,7 @@ def test_left_out_are_flat_weights_names_by_number_and_the_p_side():
 @pytest.mark.parametrize(
     ("shape", "by_columns"), [((30_000, 2), True), ((30_001, 2), False), ((20, 16), True), ((20, 17), False)]
 )
-def test_few_numbers_in_few_columns_are_kept_by_columns(shape, by_columns):
+def test_small_narrow_features_are_stored_by_columns(shape, by_columns):
     F = np.random.default_rng(0).normal(size=shape)
     rows = pre.RatioProblem(np.zeros(shape[1]), F).rows
     assert rows.features.flags.f_contiguous == by_columns
@@ -166,7 +166,7 @@ def test_few_numbers_in_few_columns_are_kept_by_columns(shape, by_columns):
 
 @pytest.mark.parametrize("n", [2, 3000])
 def test_a_target_may_differ_from_the_mean_of_the_p_side_by_round_off(n):
-    # |entries| up to 1000, and 3 in a column without spread: round-off is measured in units of what was summed
+    # entries up to 1000, and a constant column: the tolerance is relative to the size of each column
     F_p = np.column_stack([np.resize([-1000.0, 1000.0], n), np.full(n, 3.0)])
     F_p[0] = [0.0, 3.0]
     b = F_p.mean(axis=0)
@@ -174,97 +174,80 @@ def test_a_target_may_differ_from_the_mean_of_the_p_side_by_round_off(n):
     for off in ([0.9e-9 * size, 0.0], [0.0, 5e-9]):
         pre.RatioProblem(b + off, ROWS, features_p=F_p)
     for off in ([1.1e-9 * size, 0.0], [0.0, 7e-9], [0.0, -7e-9]):
-        with pytest.raises(pre.DataError, match=r"^target: is not the mean of features_p under log_weights_p; leave "):
+        with pytest.raises(pre.DataError) as error:
             pre.RatioProblem(b + off, ROWS, features_p=F_p)
+        assert error.value.argument == "target"
 
 
 BAD = np.array([[0.0, 1.0], [2.0, np.nan]])
 HUGE = np.array([[1e101, 1.0], [1.0, 0.0]])
-REFUSED = {
-    "feature_names: must be a sequence of names, not one text": lambda: pre.RatioProblem(
-        [0, 0], ROWS, feature_names="ab"
-    ),
-    "feature_names: 1 names for 2 columns of features_q": lambda: pre.RatioProblem([0, 0], ROWS, feature_names=["a"]),
-    "feature_names: 'b' stands there twice": lambda: pre.RatioProblem(
-        [0, 0, 0], np.ones((2, 3)), feature_names=["a", "b", "b"]
-    ),
-    "target: has 3 entries for 2 columns of features_q; pass one for each": lambda: pre.RatioProblem([0, 0, 0], ROWS),
-    "target: entry 1 is nan; it must be finite": lambda: pre.RatioProblem([0, np.nan], ROWS),
-    "features_q: row 1, column 'dose' is nan": lambda: pre.RatioProblem([0, 0], BAD, feature_names=["age", "dose"]),
-    "log_base: has 3 entries where 4 are needed": lambda: pre.RatioProblem([0, 0], ROWS, [0, 0, 0]),
-    "log_base: every row is -inf, so no row can occur; check the likelihood and its observation": (
-        lambda: pre.RatioProblem([0, 0], ROWS, np.full(4, -np.inf))
-    ),
-    "features_p: has 1 columns, features_q has 2": lambda: pre.RatioProblem([0, 0], ROWS, features_p=[[1.0]]),
-    "features_p: row 1, column 'f1' is nan": lambda: pre.RatioProblem([0, 0], ROWS, features_p=BAD),
-    "log_weights_p: has 3 entries where 4 are needed": lambda: pre.RatioProblem(
-        [0, 0], ROWS, features_p=ROWS, log_weights_p=[0, 0, 0]
-    ),
-    "log_weights_p: every row is -inf, so no row can occur; check the likelihood and its observation": (
-        lambda: pre.RatioProblem([0, 0], ROWS, features_p=ROWS, log_weights_p=np.full(4, -np.inf))
-    ),
-    "target: is not the mean of features_p under log_weights_p; leave features_p out": lambda: pre.RatioProblem(
-        [9, 9], ROWS, features_p=ROWS
-    ),
-    "paired: features_p has 3 rows and features_q 4; pairs are the same rows": lambda: pre.RatioProblem(
-        ROWS[:3].mean(axis=0), ROWS, features_p=ROWS[:3], paired=True
-    ),
-    "features_p: is needed with log_weights_p and with paired": lambda: pre.RatioProblem([0, 0], ROWS, paired=True),
-    "paired: is not known for Dask collections; pass arrays in memory": lambda: pre.RatioProblem.from_samples(
-        ROWS, in_dask(ROWS), paired=True
-    ),
-    "x_p: row 1, column 1 is nan": lambda: pre.RatioProblem.from_samples(BAD, ROWS),
-    "x_q: row 1, column 1 is nan": lambda: pre.RatioProblem.from_samples(ROWS, BAD),
-    "x_q: has 1 columns, x_p has 2": lambda: pre.RatioProblem.from_samples(ROWS, ROWS[:, :1]),
-    "x_q: has 1 columns, x_p has 2; for rows and their labels take RatioClassifier": (
-        lambda: pre.RatioProblem.from_samples(ROWS, np.zeros(4))
-    ),
-    "paired: x_p has 4 rows and x_q 3; paired samples are the same rows": lambda: pre.RatioProblem.from_samples(
-        ROWS, ROWS[:3], paired=True
-    ),
-    "log_lik_p: has 3 entries where 4 are needed": lambda: pre.RatioProblem.from_samples(ROWS, ROWS, np.zeros(3)),
-    "log_lik_q: has 3 entries where 4 are needed": lambda: pre.RatioProblem.from_samples(ROWS, ROWS, None, np.zeros(3)),
-    "features(x_p): row 3, column 'x0' is nan": (
-        lambda: pre.RatioProblem.from_samples(ROWS, abs(ROWS), features=Root())
-    ),
-    "features(x_q): row 3, column 'x0' is nan": (
-        lambda: pre.RatioProblem.from_samples(abs(ROWS), ROWS, features=Root())
-    ),
-    "features: 2 columns for x_p but 3 for x_q": lambda: pre.RatioProblem.from_samples(
-        ROWS, ROWS[:3], features=lambda x: np.ones((len(x), 6 - len(x)))
-    ),
-    "delta: has 3 entries where 2 are needed": lambda: pre.RatioProblem([0, 0], ROWS).value([0] * 3),
-    "delta: has 4 entries where 2 are needed": lambda: pre.RatioProblem([0, 0], ROWS).tilt([0] * 4),
-    "delta: has 5 entries where 2 are needed": lambda: pre.RatioProblem([0, 0], ROWS).log_mu([0] * 5),
-    "mu: has 3 entries where 4 are needed": lambda: pre.RatioProblem([0, 0], ROWS).moment([0] * 3),
-    "mu: has 2 entries where 4 are needed": (lambda: pre.RatioProblem([0, 0], ROWS).dual_value([0.5, 0.5])),
-    "dask: 'maybe'": lambda: blocked(ROWS, ROWS, dask="maybe"),
-    "verbose: 'maybe'": lambda: blocked(ROWS, ROWS, verbose="maybe"),
-    "paired: 'maybe'": lambda: pre.RatioProblem.from_samples(ROWS, ROWS, paired="maybe"),
-    "paired: 'perhaps'": lambda: pre.RatioProblem.from_samples(ROWS, in_dask(ROWS), paired="perhaps"),
-    "paired: 'no'": lambda: pre.RatioProblem([0, 0], ROWS, paired="no"),
-    "covariance: 'maybe'": lambda: pre.RatioProblem([0, 0], ROWS).tilt([0, 0], covariance="maybe"),
-    "problem: must be a RatioProblem, not ndarray": lambda: as_problem(ROWS),
-    "other: must be a RatioProblem, not list": lambda: as_problem([], "other"),
-    "mu: has 1 entries where 4 are needed": lambda: blocked(ROWS, ROWS).dual_value([1.0]),
-    # numbers whose squares are none
-    "features_q: holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem([0, 0], HUGE),
-    "features_q: column 0 has no number above 1e-100": lambda: pre.RatioProblem([0, 0], 1e-101 * ROWS),
-    "features_p: holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem([0, 0], ROWS, features_p=HUGE),
-    "features(x_p): holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem.from_samples(HUGE, ROWS),
-    "features(x_q): holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem.from_samples(ROWS, HUGE),
-    "features(x_q): column 0 has no number above 1e-100": (
-        lambda: pre.RatioProblem.from_samples(1e-101 * ROWS, 1e-101 * ROWS)
-    ),
-    "target: holds 1e+151, and numbers beyond 1e+150": lambda: pre.RatioProblem([0, 1e151], ROWS),
-    "target: holds 2e+151, and numbers beyond 1e+150": lambda: blocked(None, ROWS, target=[0, 2e151]),
-    "delta: holds 1e+151, and numbers beyond 1e+150": lambda: pre.RatioProblem([0, 0], ROWS).value([0, 1e151]),
-    "mu: holds 1e+101, and numbers beyond 1e+100": lambda: pre.RatioProblem([0, 0], ROWS).moment([0, 0, 0, 1e101]),
-}
+IMPOSSIBLE = np.full(4, -np.inf)
+#: argument that the error names, a word that its message holds, and the call that is refused
+REFUSED = [
+    ("feature_names", "sequence", lambda: problem(feature_names="ab")),
+    ("feature_names", "1 names for 2", lambda: problem(feature_names=["a"])),
+    ("feature_names", "'b'", lambda: pre.RatioProblem([0, 0, 0], np.ones((2, 3)), feature_names=["a", "b", "b"])),
+    ("target", "3", lambda: pre.RatioProblem([0, 0, 0], ROWS)),
+    ("target", "entry 1 is nan", lambda: pre.RatioProblem([0, np.nan], ROWS)),
+    ("target", "1e+151", lambda: pre.RatioProblem([0, 1e151], ROWS)),
+    ("target", "2e+151", lambda: blocked(None, ROWS, target=[0, 2e151])),
+    ("target", "mean of features_p", lambda: pre.RatioProblem([9, 9], ROWS, features_p=ROWS)),
+    ("features_q", "row 1, column 'dose'", lambda: pre.RatioProblem([0, 0], BAD, feature_names=["age", "dose"])),
+    ("features_q", "1e+101", lambda: pre.RatioProblem([0, 0], HUGE)),
+    ("features_q", "column 0", lambda: pre.RatioProblem([0, 0], 1e-101 * ROWS)),
+    ("log_base", "3", lambda: problem(log_base=[0, 0, 0])),
+    ("log_base", "-inf", lambda: problem(log_base=IMPOSSIBLE)),
+    ("features_p", "1", lambda: problem(features_p=[[1.0]])),
+    ("features_p", "row 1, column 'f1'", lambda: problem(features_p=BAD)),
+    ("features_p", "1e+101", lambda: problem(features_p=HUGE)),
+    ("features_p", "missing", lambda: problem(paired=True)),
+    ("features_p", "missing", lambda: problem(log_weights_p=[0, 0, 0, 0])),
+    ("log_weights_p", "3", lambda: problem(features_p=ROWS, log_weights_p=[0, 0, 0])),
+    ("log_weights_p", "-inf", lambda: problem(features_p=ROWS, log_weights_p=IMPOSSIBLE)),
+    ("paired", "3", lambda: pre.RatioProblem(ROWS[:3].mean(0), ROWS, features_p=ROWS[:3], paired=True)),
+    ("paired", "'no'", lambda: problem(paired="no")),
+    ("paired", "3", lambda: samples(ROWS, ROWS[:3], paired=True)),
+    ("paired", "'maybe'", lambda: samples(ROWS, ROWS, paired="maybe")),
+    ("paired", "'perhaps'", lambda: samples(ROWS, in_dask(ROWS), paired="perhaps")),
+    ("paired", "Dask", lambda: samples(ROWS, in_dask(ROWS), paired=True)),
+    ("x_p", "row 1, column 1 is nan", lambda: samples(BAD, ROWS)),
+    ("x_q", "row 1, column 1 is nan", lambda: samples(ROWS, BAD)),
+    ("x_q", "RatioClassifier", lambda: samples(ROWS, np.zeros(4))),
+    ("log_lik_p", "3", lambda: samples(ROWS, ROWS, np.zeros(3))),
+    ("log_lik_q", "3", lambda: samples(ROWS, ROWS, None, np.zeros(3))),
+    ("features(x_p)", "row 3, column 'x0'", lambda: samples(ROWS, abs(ROWS), features=Root())),
+    ("features(x_q)", "row 3, column 'x0'", lambda: samples(abs(ROWS), ROWS, features=Root())),
+    ("features(x_p)", "1e+101", lambda: samples(HUGE, ROWS)),
+    ("features(x_q)", "1e+101", lambda: samples(ROWS, HUGE)),
+    ("features(x_q)", "column 0", lambda: samples(1e-101 * ROWS, 1e-101 * ROWS)),
+    ("features", "2", lambda: samples(ROWS, ROWS[:3], features=lambda x: np.ones((len(x), 6 - len(x))))),
+    ("feature_names", "set", lambda: samples(ROWS, ROWS, features=SetOfNames())),
+    ("dask", "'maybe'", lambda: blocked(ROWS, ROWS, dask="maybe")),
+    ("verbose", "'maybe'", lambda: blocked(ROWS, ROWS, verbose="maybe")),
+    ("delta", "3", lambda: problem().value([0] * 3)),
+    ("delta", "4", lambda: problem().tilt([0] * 4)),
+    ("delta", "5", lambda: problem().log_mu([0] * 5)),
+    ("delta", "1e+151", lambda: problem().value([0, 1e151])),
+    ("covariance", "'maybe'", lambda: problem().tilt([0, 0], covariance="maybe")),
+    ("mu", "3", lambda: problem().residual([0] * 3)),
+    ("mu", "2", lambda: problem().dual_value([0.5, 0.5])),
+    ("mu", "1", lambda: blocked(ROWS, ROWS).dual_value([1.0])),
+    ("mu", "1e+101", lambda: problem().residual([0, 0, 0, 1e101])),
+    ("problem", "ndarray", lambda: as_problem(ROWS)),
+    ("other", "list", lambda: as_problem([], "other")),
+]
+
+
+def problem(**arguments):
+    return pre.RatioProblem(**{"target": [0, 0], "features_q": ROWS, **arguments})
+
+
+def samples(x_p, x_q, *terms, **options):
+    return pre.RatioProblem.from_samples(x_p, x_q, *terms, **options)
 
 
 class Root(FeatureMap):
-    """Square roots of the first column, which is negative in one row."""
+    """Square root of the first column, which is negative in one row."""
 
     def __call__(self, x):
         with np.errstate(invalid="ignore"):
@@ -272,6 +255,16 @@ class Root(FeatureMap):
 
     def names(self, columns):
         return tuple(columns[:1])
+
+
+class SetOfNames(FeatureMap):
+    """The columns themselves, with names in no order."""
+
+    def __call__(self, x):
+        return x
+
+    def names(self, columns):
+        return set(columns)
 
 
 def in_dask(x):
@@ -282,30 +275,36 @@ def blocked(x_p, x_q, *terms, **options):
     return pre.RatioProblem.from_blocks(x_p, x_q, *terms, **options)
 
 
-@pytest.mark.parametrize("message", REFUSED)
-def test_refusals_begin_with_the_argument_and_what_is_wrong_with_it(message):
+@pytest.mark.parametrize(("argument", "word", "call"), REFUSED)
+def test_bad_input_is_refused_by_an_error_that_names_the_argument(argument, word, call):
     with pytest.raises(pre.DataError) as error:
-        REFUSED[message]()
-    assert str(error.value).startswith(message)
+        call()
+    assert error.value.argument == argument
+    assert word in str(error.value)
+    assert error.value.remedy
 
 
-def test_columns_that_are_too_few_are_not_taken_for_labels():
-    with pytest.raises(pre.DataError, match=r"^x_q: has 1 columns, x_p has 2$"):
-        pre.RatioProblem.from_samples(ROWS, ROWS[:, :1])
+def test_a_matrix_with_too_few_columns_is_not_taken_for_labels():
+    with pytest.raises(pre.DataError) as error:
+        samples(ROWS, ROWS[:, :1])
+    assert error.value.argument == "x_q"
+    assert "RatioClassifier" not in str(error.value)
 
 
 @pytest.mark.parametrize("flag", [1, np.True_, True])
-def test_a_flag_is_true_or_false_however_it_was_given(flag):
+def test_flags_may_be_bool_or_int(flag):
     assert pre.RatioProblem(ROWS.mean(axis=0), ROWS, features_p=ROWS, paired=flag).paired is True
 
 
-def test_frames_whose_columns_differ_are_refused_with_the_names_that_do():
+def test_frames_with_different_columns_are_refused():
     pl = pytest.importorskip("polars")
     p, q = pl.DataFrame(ROWS, schema=["age", "dose"]), pl.DataFrame(ROWS, schema=["dose", "sex"])
     with pytest.raises(pre.DataError) as error:
         pre.RatioProblem.from_samples(p, q)
-    assert str(error.value) == "x_q: its columns differ from those of x_p in age, sex; give both the same ones"
-    for one, other in ((p, ROWS), (ROWS, p)):  # a side without names takes those of the other
+    assert error.value.argument == "x_q"
+    assert "age, sex" in error.value.reason
+    assert error.value.remedy
+    for one, other in ((p, ROWS), (ROWS, p)):  # an array takes the names of the other side
         assert pre.RatioProblem.from_samples(one, other).feature_names == ("age", "dose")
     assert pre.RatioProblem([0.0, 0.0], p).feature_names == ("age", "dose")
 
@@ -340,22 +339,22 @@ def test_samples_and_blocks_of_them_make_the_same_problem(shift):
     assert (problem.rows.origin is None) == (blocks.rows.origin is None) == (shift == 0.0)
     mu = rng.dirichlet(np.ones(40))
     assert blocks.dual_value(mu) == pytest.approx(problem.dual_value(mu), abs=1e-12)
-    np.testing.assert_allclose(blocks.moment(mu), problem.moment(mu), atol=1e-10)
+    np.testing.assert_allclose(blocks.residual(mu), problem.residual(mu), atol=1e-10)
     delta = 0.1 * rng.normal(size=problem.k)
     assert blocks.value(delta) == pytest.approx(problem.value(delta), abs=1e-10)
     np.testing.assert_allclose(blocks.log_mu(delta), problem.log_mu(delta), atol=1e-10)
     centre, basis = rng.normal(size=problem.k), rng.normal(size=(problem.k, 2))
     F = F_q if problem.rows.origin is None else F_q - problem.rows.origin
-    for made in (problem.in_coordinates(centre, basis), blocks.in_coordinates(centre, basis).in_memory()):
+    for made in (problem.change_coordinates(centre, basis), blocks.change_coordinates(centre, basis).in_memory()):
         np.testing.assert_allclose(made.features_q, (F - centre) @ basis, atol=1e-9)
-        np.testing.assert_allclose(made.target, (problem.residual_origin - centre) @ basis, atol=1e-9)
+        np.testing.assert_allclose(made.target, (problem.centred_target - centre) @ basis, atol=1e-9)
         np.testing.assert_allclose(made.log_base, problem.log_base, atol=1e-12)
         assert (made.radius, made.norm, made.features_p) == (0.0, 2.0, None)
-    assert blocks.in_coordinates(centre, basis).feature_names == ("z0", "z1")
+    assert blocks.change_coordinates(centre, basis).feature_names == ("z0", "z1")
     assert problem.in_memory() is problem
 
 
-def test_defaults_of_samples_and_blocks_are_linear_features_and_exact_moments(capsys):
+def test_defaults_of_from_samples_and_from_blocks(capsys):
     pair = pre.RatioProblem.from_samples(ROWS, ROWS, paired=True)
     assert pair.paired
     for problem in (pre.RatioProblem.from_samples(ROWS + 1.0, ROWS), blocked(ROWS + 1.0, ROWS)):
@@ -376,8 +375,8 @@ def test_samples_in_dask_are_read_in_blocks():
     dask = pytest.importorskip("dask")
     with dask.config.set(scheduler="synchronous"):
         check_dask()
-        for option, kind in (({}, LocalPieces), ({"dask": False}, LocalPieces), ({"dask": True}, FilesOnDask)):
-            assert type(blocked(ROWS, ROWS, **option).rows.pieces) is kind
+        for option, kind in (({}, LocalBlocks), ({"dask": False}, LocalBlocks), ({"dask": True}, DaskFileBlocks)):
+            assert type(blocked(ROWS, ROWS, **option).rows.blocks) is kind
 
 
 def check_dask():
@@ -394,13 +393,13 @@ def check_dask():
         np.testing.assert_allclose(problem.log_mu(np.zeros(4)), a - np.log(np.exp(a).sum()))
 
 
-def test_another_norm_or_the_same():
+def test_with_radius_may_change_the_norm():
     problem = planted(radius=0.1, norm=1)[0]
     assert (problem.with_radius(3).norm, problem.with_radius(3).radius) == (1.0, 3.0)
     assert problem.with_radius(0.5, "inf").norm == np.inf
 
 
-def test_a_value_counts_the_penalty_and_a_pass_brings_what_was_asked_for():
+def test_value_includes_the_penalty_and_tilt_the_covariance_on_request():
     problem = pre.RatioProblem([0.0, 0.0], ROWS, radius=0.5, norm=np.inf)
     delta = np.array([1.0, -2.0])
     loss = np.log(np.exp(ROWS @ delta).mean())
@@ -411,11 +410,40 @@ def test_a_value_counts_the_penalty_and_a_pass_brings_what_was_asked_for():
     np.testing.assert_array_equal([low, high], [[-1.0, -1.0], [2.0, 3.0]])
 
 
-def test_a_copy_of_a_problem_is_the_same_problem():
-    problem = pre.RatioProblem(ROWS.mean(axis=0), ROWS, radius=0.5, norm=1, features_p=ROWS, paired=True)
+@pytest.mark.parametrize("log_base", [None, [0.0, 1.0, 2.0, -np.inf]])
+def test_a_pickled_problem_is_the_same_problem(log_base):
+    problem = pre.RatioProblem(ROWS.mean(axis=0), ROWS, log_base, radius=0.5, norm=1, features_p=ROWS, paired=True)
     copy = pickle.loads(pickle.dumps(problem))
     check_same(copy, problem)
-    assert copy.rows.flat
+    assert copy.rows.uniform == problem.rows.uniform == (log_base is None)
     assert copy.value([0.3, -0.2]) == problem.value([0.3, -0.2])
     for name in ("target", "features_q", "log_base", "features_p", "log_weights_p"):
         assert not getattr(copy, name).flags.writeable
+
+
+def test_a_pickled_problem_in_blocks_is_the_same_problem():
+    problem = blocked(ROWS + 1.0, ROWS, radius=0.5)
+    copy = pickle.loads(pickle.dumps(problem))
+    assert repr(copy) == repr(problem)
+    assert copy.value([0.3, -0.2]) == problem.value([0.3, -0.2])
+
+
+def test_rows_of_zero_weight_on_the_p_side():
+    log_w = [0.0, 0.0, -np.inf, -np.inf]
+    problem = pre.RatioProblem(ROWS[:2].mean(axis=0), ROWS, features_p=ROWS, log_weights_p=log_w)
+    np.testing.assert_allclose(np.exp(problem.log_weights_p), [0.5, 0.5, 0.0, 0.0])
+
+
+def test_log_weights_are_taken_bit_for_bit():
+    problem = pre.RatioProblem(ROWS.mean(axis=0), ROWS, features_p=ROWS)
+    log_base, log_w = problem.log_base + 1e-15 * np.arange(4), problem.log_weights_p - 1e-15
+    restored = problem.with_log_weights(log_base, log_w)
+    for array, given in (
+        (restored.log_base, log_base),
+        (restored.rows.log_base, log_base),
+        (restored.log_weights_p, log_w),
+    ):
+        np.testing.assert_array_equal(array, given)
+        assert not array.flags.writeable
+    np.testing.assert_array_equal(problem.with_log_weights(log_base).log_weights_p, problem.log_weights_p)
+    np.testing.assert_array_equal(problem.log_base, np.full(4, -np.log(4)))

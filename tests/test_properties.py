@@ -1,7 +1,7 @@
-"""Metamorphic properties of problem, certificate and engines, over planted problems and over whole random ones.
+"""Metamorphic properties of problems, certificates and solvers, on planted and on fully random problems.
 
-Values of two answers are compared by their certificates: each proves an interval that holds the optimum, and two
-intervals that hold the same number meet. No tolerance is chosen beside the round-off of the relation itself.
+Two answers are compared by their certificates: each proves an interval that contains the optimum, so the intervals must
+overlap. There are no tolerances apart from the round-off of the relation itself.
 """
 
 import itertools
@@ -17,8 +17,8 @@ from strategies import beyond, feasible, prop
 from zoo import planted
 
 import pre_convex as pre
+from pre_convex.penalties import make_penalty
 from pre_convex.solvers.newton import newton
-from pre_convex.solvers.steps import make_penalty
 
 EPS = float(np.finfo(float).eps)
 
@@ -37,7 +37,7 @@ def test_the_gap_is_never_negative(seed, norm, radius, size):
     for given_mu in (None, mu, np.exp(problem.log_mu(delta))):
         certificate = pre.certify(problem, point, given_mu)
         assert certificate.gap >= -1e-12
-        assert certificate.dual_value <= optimum + 1e-13  # a bound that is never wrong
+        assert certificate.dual_value <= optimum + 1e-13
         assert certificate.primal_value >= optimum - 1e-13
 
 
@@ -51,7 +51,7 @@ def test_the_gap_is_zero_at_the_optimum_and_slackness_holds(seed, norm, radius):
 
 
 @prop(seeds, norms, radii)
-def test_a_shift_of_the_features_changes_nothing(seed, norm, radius):
+def test_shifting_the_features_changes_nothing(seed, norm, radius):
     problem, delta = planted(n=60, k=3, seed=seed, radius=radius, norm=norm)
     c = np.random.default_rng(seed).normal(size=3) * 10.0 ** np.random.default_rng(seed).integers(0, 5)
     moved = pre.RatioProblem(problem.target + c, problem.features_q + c, problem.log_base, radius=radius, norm=norm)
@@ -66,32 +66,6 @@ def test_linear_maps_of_the_features_map_delta_back(seed):
     np.testing.assert_allclose(A.T @ pre.solve(mapped).delta, delta, atol=1e-7)
 
 
-@prop(seeds, norms, radii)
-def test_row_order_does_not_matter(seed, norm, radius):
-    problem, delta = planted(n=60, k=3, seed=seed, radius=radius, norm=norm)
-    order = np.random.default_rng(seed).permutation(problem.n_q)
-    shuffled = pre.RatioProblem(
-        problem.target, problem.features_q[order], problem.log_base[order], radius=radius, norm=norm
-    )
-    solution = pre.solve(shuffled)
-    np.testing.assert_allclose(solution.delta, delta, atol=1e-7)
-    np.testing.assert_allclose(solution.mu, np.exp(problem.log_mu(delta))[order], atol=1e-9)
-
-
-@prop(seeds, norms, radii)
-def test_a_row_twice_is_a_row_of_double_weight(seed, norm, radius):
-    problem, _ = planted(n=50, k=2, seed=seed, radius=radius, norm=norm)
-    twice = np.flatnonzero(np.random.default_rng(seed).random(50) < 0.3)
-    F, a = problem.features_q, problem.log_base
-    repeated = pre.RatioProblem(
-        problem.target, np.vstack([F, F[twice]]), np.append(a, a[twice]), radius=radius, norm=norm
-    )
-    heavier = a.copy()
-    heavier[twice] += np.log(2.0)
-    weighted = pre.RatioProblem(problem.target, F, heavier, radius=radius, norm=norm)
-    np.testing.assert_allclose(pre.solve(repeated).delta, pre.solve(weighted).delta, atol=1e-8)
-
-
 @prop(seeds, norms)
 def test_the_divergence_is_non_negative_and_falls_with_the_radius(seed, norm):
     problem, _ = planted(n=60, k=3, seed=seed, norm=norm)
@@ -103,7 +77,7 @@ def test_the_divergence_is_non_negative_and_falls_with_the_radius(seed, norm):
 @prop(seeds, norms, st.floats(0.0, 1.0))
 def test_beyond_the_base_residual_delta_is_exactly_zero(seed, norm, more):
     problem, _ = planted(n=60, k=3, seed=seed, norm=norm)
-    at_zero = problem.ball(problem.gradient(np.zeros(3)))
+    at_zero = problem.moment_norm(problem.gradient(np.zeros(3)))
     solution = pre.solve(problem.with_radius(at_zero * (1 + 1e-12) + more, norm))
     assert np.all(solution.delta == 0.0)
     assert solution.gap <= 1e-15
@@ -130,9 +104,9 @@ def test_the_hull_distance_has_a_matching_bound(seed, beyond, norm):
     problem = pre.RatioProblem(b, F, norm=norm)
     hull = pre.minimal_radius(problem)
     assert hull.position is pre.Position.OUTSIDE
-    assert problem.ball(b - hull.weights @ F[hull.index]) == pytest.approx(hull.radius, rel=1e-12)
+    assert problem.moment_norm(b - hull.weights @ F[hull.index]) == pytest.approx(hull.radius, rel=1e-12)
     assert hull.direction @ b - (F @ hull.direction).max() == pytest.approx(hull.radius, rel=1e-6)
-    assert problem.ball.dual(hull.direction) == pytest.approx(1.0)
+    assert problem.moment_norm.dual(hull.direction) == pytest.approx(1.0)
     assert pre.solve(problem.with_radius(hull.radius * 1.01, norm)).status.ok
 
 
@@ -140,9 +114,9 @@ def test_the_hull_distance_has_a_matching_bound(seed, beyond, norm):
 
 
 def proven(problem, solution=None):
-    """The answer, which must be proven: optimal, or on the boundary with weights whose value δ comes close to.
+    """The solution, which must be proven: optimal, or on the boundary with weights whose value δ comes close to.
 
-    A target on the boundary is there to its last digit only, and half of that digit is worth as much as δ is long.
+    A target is on the boundary up to its round-off only, which costs its product with δ.
     """
     solution = pre.solve(problem, check=False) if solution is None else solution
     assert solution.status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY), solution
@@ -155,7 +129,7 @@ def proven(problem, solution=None):
 
 
 def agree(first, second, slack=0.0):
-    """Whether the proven intervals of two answers to the same question meet."""
+    """Assert that the proven intervals of two solutions of equivalent problems overlap."""
     slack = slack + 1e-12 * (1.0 + abs(first.primal_value))
     if pre.Status.BOUNDARY in (first.status, second.status):  # the target is on the boundary to round-off only
         slack = slack + 1e-6 * (1.0 + abs(first.dual_value))
@@ -164,7 +138,7 @@ def agree(first, second, slack=0.0):
 
 
 def rounding(problem, *deltas):
-    """What the last digits of features and target are worth in the value, at these δ."""
+    """Effect of the round-off of features and target on the value, at these δ."""
     size = np.abs(problem.features_q).max(axis=0) + np.abs(problem.target)
     return 8 * EPS * sum(float(size @ np.abs(delta)) for delta in deltas)
 
@@ -179,7 +153,7 @@ def test_a_feasible_problem_is_proven_and_the_proof_is_true(made):
 
 
 @prop(beyond((0.0, 1e-3, 0.5, 0.99)), share=2)
-def test_an_infeasible_problem_is_named_and_the_direction_separates_in_fractions(made):
+def test_an_infeasible_problem_is_proven_by_a_direction_that_separates_exactly(made):
     import independent
 
     assume(made.distance > 1e-10 * float(np.abs(made.problem.features_q).max() + np.abs(made.problem.target).max()))
@@ -201,13 +175,13 @@ def test_a_radius_above_the_distance_has_a_solution(made):
 
 
 @prop(beyond((1.0,), vicious=False), share=0.5)
-def test_a_radius_equal_to_the_distance_is_never_a_failure(made):
+def test_a_radius_equal_to_the_distance_is_decided(made):
     solution = pre.solve(made.problem, check=False)
     assert solution.status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY, pre.Status.INFEASIBLE)
 
 
 @prop(feasible(), st.floats(-3, 3), share=1)
-def test_no_certificate_at_any_point_is_false(made, size):
+def test_certificates_are_true_at_any_point(made, size):
     import independent
 
     problem = made.problem
@@ -226,7 +200,7 @@ def test_no_certificate_at_any_point_is_false(made, size):
 
 
 @prop(feasible(), share=1)
-def test_one_of_many_is_as_good_as_alone(made):
+def test_solve_many_agrees_with_solve(made):
     problem = made.problem
     rng = np.random.default_rng(made.seed)
     alone = proven(problem)
@@ -236,7 +210,7 @@ def test_one_of_many_is_as_good_as_alone(made):
 
 
 @prop(feasible(), share=0.5)
-def test_blocks_are_as_good_as_an_array(made):
+def test_blocks_agree_with_an_array(made):
     problem = made.problem
     cut = 1 + made.seed % problem.n_q
     F, a = problem.features_q, problem.log_base
@@ -247,7 +221,7 @@ def test_blocks_are_as_good_as_an_array(made):
         target=problem.target, radius=problem.radius, norm=problem.norm,
     )  # fmt: skip
     solution = pre.solve(blocks, check=False)
-    assume(solution.status is not pre.Status.INACCURATE)  # what needs the rows at hand is not tried over blocks
+    assume(solution.status is not pre.Status.INACCURATE)  # some methods need all rows in memory
     assert solution.status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY)
     if solution.status is pre.Status.OPTIMAL:
         alone = proven(problem)
@@ -266,9 +240,9 @@ def test_a_cone_solver_agrees(made, formulation):
 
 
 @prop(feasible(radii=("zero",)), st.sampled_from([0.5, 0.99, 1.01, 2.0]), share=0.5)
-def test_along_the_radius_the_divergence_falls_and_neighbours_are_good_starts(made, factor):
+def test_along_a_radius_path_solutions_are_proven_and_the_divergence_falls(made, factor):
     problem = made.problem
-    residual = problem.ball(problem.gradient(np.zeros(problem.k)))
+    residual = problem.moment_norm(problem.gradient(np.zeros(problem.k)))
     radii = [factor * residual, 0.3 * residual, 0.01 * residual, 1e-6 * residual]
     path = pre.radius_path(problem, radii)
     for radius, solution in zip(radii, path, strict=True):
@@ -295,31 +269,31 @@ def test_any_start_leads_to_the_same_answer(made, size):
 # relations between problems -------------------------------------------------------------------------------------------
 
 
-def _rows_in_another_order(p, rng):
+def _permuted_rows(p, rng):
     order = rng.permutation(p.n_q)
     return pre.RatioProblem(p.target, p.features_q[order], p.log_base[order], radius=p.radius, norm=p.norm), None
 
 
-def _columns_in_another_order(p, rng):
+def _permuted_columns(p, rng):
     order = rng.permutation(p.k)
     moved = pre.RatioProblem(p.target[order], p.features_q[:, order], p.log_base, radius=p.radius, norm=p.norm)
     return moved, lambda delta: delta[np.argsort(order)]
 
 
-def _a_row_split_in_two(p, rng):
-    """A row twice, each time with half of its weight."""
+def _split_row(p, rng):
+    """A row twice, with half of its weight each."""
     j = rng.integers(p.n_q)
     a = np.append(p.log_base, p.log_base[j] - np.log(2.0))
     a[j] -= np.log(2.0)
     return pre.RatioProblem(p.target, np.vstack([p.features_q, p.features_q[j]]), a, radius=p.radius, norm=p.norm), None
 
 
-def _a_row_without_weight(p, rng):
+def _row_of_zero_weight(p, rng):
     F = np.vstack([p.features_q, p.features_q[0] + 1.0 + np.abs(p.features_q).max()])
     return pre.RatioProblem(p.target, F, np.append(p.log_base, -np.inf), radius=p.radius, norm=p.norm), None
 
 
-def _a_constant_column(p, rng):
+def _constant_column(p, rng):
     c = float(rng.integers(-5, 6))
     moved = pre.RatioProblem(
         np.append(p.target, c), np.column_stack([p.features_q, np.full(p.n_q, c)]), p.log_base, radius=p.radius,
@@ -328,50 +302,50 @@ def _a_constant_column(p, rng):
     return moved, lambda delta: delta[:-1]
 
 
-def _other_units(p, rng):
-    """Everything times a power of two: δ is divided by it, and no digit changes."""
+def _common_unit(p, rng):
+    """Everything times a power of two, which is exact: δ is divided by it."""
     c = 2.0 ** rng.integers(-20, 21)
     moved = pre.RatioProblem(c * p.target, c * p.features_q, p.log_base, radius=c * p.radius, norm=p.norm)
     return moved, lambda delta: c * delta
 
 
-def _other_units_for_each_column(p, rng):
+def _column_units(p, rng):
     c = 2.0 ** rng.integers(-20, 21, p.k) if p.radius == 0.0 else np.ones(p.k)
     moved = pre.RatioProblem(c * p.target, c * p.features_q, p.log_base, radius=p.radius, norm=p.norm)
     return moved, lambda delta: c * delta
 
 
-def _likelihoods_up_to_a_constant(p, rng):
+def _shifted_log_likelihoods(p, rng):
     return pre.RatioProblem(p.target, p.features_q, p.log_base + 37.5, radius=p.radius, norm=p.norm), None
 
 
-def _a_shift(p, rng):
+def _shifted_features(p, rng):
     c = rng.normal(size=p.k) * np.abs(p.features_q).max(axis=0)
     return pre.RatioProblem(p.target + c, p.features_q + c, p.log_base, radius=p.radius, norm=p.norm), None
 
 
-def _a_sign(p, rng):
+def _flipped_signs(p, rng):
     c = rng.choice([-1.0, 1.0], p.k)
     moved = pre.RatioProblem(c * p.target, c * p.features_q, p.log_base, radius=p.radius, norm=p.norm)
     return moved, lambda delta: c * delta
 
 
 RELATIONS = (
-    _rows_in_another_order, _columns_in_another_order, _a_row_split_in_two, _a_row_without_weight, _a_constant_column,
-    _other_units, _other_units_for_each_column, _likelihoods_up_to_a_constant, _a_shift, _a_sign,
+    _permuted_rows, _permuted_columns, _split_row, _row_of_zero_weight, _constant_column,
+    _common_unit, _column_units, _shifted_log_likelihoods, _shifted_features, _flipped_signs,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @prop(feasible(), share=0.3)
-def test_a_relation_keeps_the_value(relation, made):
+def test_equivalent_problems_have_the_same_value(relation, made):
     p = made.problem
     other, back = relation(p, np.random.default_rng(made.seed))
     first, second = proven(p), proven(other)
     delta = second.delta if back is None else back(second.delta)
     slack = rounding(p, first.delta, delta) + rounding(other, second.delta)
     agree(first, second, slack)
-    if first.status is second.status is pre.Status.OPTIMAL:  # and δ of the one is an answer to the other
+    if first.status is second.status is pre.Status.OPTIMAL:  # δ of one solves the other
         assert abs(p.value(delta) - first.primal_value) <= first.gap + second.gap + slack + 1e-12 * (
             1.0 + abs(first.primal_value)
         )
@@ -384,9 +358,9 @@ def test_an_invertible_map_of_the_features_keeps_the_value(made):
     A = np.eye(p.k) + np.triu(rng.integers(-2, 3, (p.k, p.k)), 1)
     scale = 2.0 ** np.round(np.log2(np.maximum(np.ptp(p.features_q, axis=0), 1e-300)))
     scale = np.where(np.ptp(p.features_q, axis=0) > 0.0, scale, 1.0)
-    alive = p.features_q[p.log_base > -np.inf] / scale
-    # where the rows lie in a plane, the map rounds some of them off it
-    assume(np.linalg.matrix_rank(alive - alive.mean(axis=0), tol=1e-6) == p.k)
+    positive = p.features_q[p.log_base > -np.inf] / scale
+    # if the rows lie in a plane, the map rounds some of them off it
+    assume(np.linalg.matrix_rank(positive - positive.mean(axis=0), tol=1e-6) == p.k)
     mapped = pre.RatioProblem((p.target / scale) @ A.T, (p.features_q / scale) @ A.T, p.log_base)
     first, second = proven(p), proven(mapped)
     slack = rounding(p, first.delta) + 10 * p.k * rounding(mapped, second.delta)
@@ -409,15 +383,15 @@ TERMS = {
 
 @pytest.mark.parametrize("terms", TERMS)
 @prop(feasible(vicious=False, most_rows=30, most_columns=3, radii=("zero", "moderate")), share=0.05)
-def test_terms_of_a_user_are_solved_alike_by_both_engines(terms, made):
+def test_newton_and_cone_solver_agree_on_user_terms(terms, made):
     given_terms, cost = TERMS[terms]
     first = pre.solve(made.problem, check=False, **given_terms)
     assume(first.status.ok)
     second = pre.solve(made.problem, "primal", "CLARABEL", polish=False, check=False, **given_terms)
     if second.status.ok:
-        agree(first, second, 1e-8 * (1.0 + abs(first.primal_value)))  # a constraint may be violated by so much
+        agree(first, second, 1e-8 * (1.0 + abs(first.primal_value)))  # tolerance of constraints
     assert made.problem.value(first.delta) + cost(first.delta) == pytest.approx(first.primal_value, abs=1e-7)
-    # no point of the segment to δ = 0, or to a random one that satisfies the terms, is better
+    # no point between the two solutions is better
     free = pre.solve(made.problem, check=False)
     if "constraints" not in given_terms:
         for t in (0.0, 0.5, 0.9):
@@ -446,7 +420,7 @@ MAPS = (
     st.sampled_from(["none", "gaussian", "array"]),
     share=0.2,
 )
-def test_an_estimator_answers_as_its_problem_does_and_survives_a_file(seed, n, d, features, norm, likelihood):
+def test_an_estimator_agrees_with_its_problem_and_survives_a_file(seed, n, d, features, norm, likelihood):
     rng = np.random.default_rng(seed)
     norm = 2 if isinstance(features, pre.Kernel) else norm
     x_p, x_q = 0.5 * rng.normal(size=(n, d)) + 0.2, rng.normal(size=(2 * n, d))

@@ -1,4 +1,4 @@
-"""The same seed gives the same bytes, whoever does the work; ``rng`` takes what SPEC 7 says and nothing else."""
+"""The same seed gives the same bytes, with any number of threads and processes; ``rng`` follows SPEC 7."""
 
 import copy
 import json
@@ -10,16 +10,15 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from pre_convex_lab.paper import Setting, perform
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import pre_convex as pre
 from pre_convex.applications.detection import Detector
 from pre_convex.applications.explanation import explain
-from pre_convex.experiments import Setting, perform
-from pre_convex.experiments.demo import make_demo
-from pre_convex.rng import as_generator, as_seed, spawned
-from pre_convex.selection import automatic_radius, cross_validated_radius
-from pre_convex.theory import min_eigenvalue_in_ball, weyl_bound
+from pre_convex.cli.demo_problem import make_demo
+from pre_convex.statistics.selection import automatic_radius, cross_validated_radius
+from pre_convex.statistics.theory import min_eigenvalue_in_ball, weyl_bound
 
 DRAWN = np.random.default_rng(0)
 X_P, X_Q = DRAWN.normal(0.3, 1.0, (80, 2)), DRAWN.normal(0.0, 1.2, (90, 2))
@@ -28,18 +27,18 @@ FIT = pre.PosteriorRatio().fit(X_P, X_Q)
 
 
 def landmarks(rng):
-    """Landmarks among so many points that some are left out by chance."""
+    """Landmarks among more points than are looked at, so that the choice is random."""
     points = np.random.default_rng(1).normal(size=(8_200, 1))
     return pre.Kernel(length_scale=1.0, landmarks=5).fitted(points, rng).points
 
 
 def state():
-    """The global state of NumPy's old interface."""
+    """Global state of NumPy's legacy interface."""
     _, key, *rest = np.random.get_state()  # noqa: NPY002
     return key.tobytes(), rest
 
 
-#: everything public that draws random numbers, as a function from rng to an array
+#: everything public that draws random numbers, as a function of rng that returns an array
 RANDOM = {
     "bootstrap": lambda rng: FIT.bootstrap(3, rng=rng),
     "automatic_radius": lambda rng: np.array([automatic_radius(PROBLEM, rng=rng, draws=100).radius]),
@@ -50,7 +49,7 @@ RANDOM = {
     "make_demo": lambda rng: make_demo(5, rng).x,
     "random_state": lambda rng: pre.KLIEP(radius="cv", cv=2, random_state=rng).fit(X_P, X_Q).radius_choice_.mean,
 }
-#: those that find one answer from several starts
+#: searches that give the same answer from most starting points
 SEARCHES = {
     "conditions": lambda rng: pre.conditions(PROBLEM, [0.3, 0.1], 0.4, starts=1, rng=rng).weyl,
     "min_eigenvalue_in_ball": lambda rng: min_eigenvalue_in_ball(PROBLEM, [0.3, 0.1], 0.4, starts=1, rng=rng)[0],
@@ -60,13 +59,13 @@ every = pytest.mark.parametrize("draw", [*RANDOM.values(), *SEARCHES.values()], 
 
 
 @pytest.mark.parametrize("draw", RANDOM.values(), ids=RANDOM)
-def test_every_kind_of_rng_is_taken_and_only_a_generator_moves_on(draw):
+def test_every_kind_of_rng_is_accepted_and_only_a_generator_advances(draw):
     before, one = state(), draw(1)
     for seed in (np.int64(1), [1], (1,), np.array([1], dtype=np.uint8), np.random.SeedSequence(1)):
-        np.testing.assert_array_equal(draw(seed), one)  # as NumPy reads them, all of these are the same
+        np.testing.assert_array_equal(draw(seed), one)  # the same seed for NumPy
     assert not np.array_equal(draw(2), one)
     assert not np.array_equal(draw([1, 2]), one)
-    assert not np.array_equal(draw(None), draw(None))  # of the operating system
+    assert not np.array_equal(draw(None), draw(None))  # fresh entropy
     for make in (np.random.default_rng, np.random.PCG64):
         used, again = make(1), make(1)
         first = draw(used)
@@ -76,7 +75,7 @@ def test_every_kind_of_rng_is_taken_and_only_a_generator_moves_on(draw):
 
 
 @pytest.mark.parametrize("draw", SEARCHES.values(), ids=SEARCHES)
-def test_searches_start_where_rng_says(draw):
+def test_searches_use_rng(draw):
     moved = np.random.default_rng(1)
     assert draw(1) == draw([1]) == draw(np.random.SeedSequence(1)) == draw(np.random.default_rng(1))
     draw(moved)
@@ -85,47 +84,29 @@ def test_searches_start_where_rng_says(draw):
 
 
 @every
-@pytest.mark.parametrize(
-    "bad", [-1, 1.0, "1", b"1", True, np.True_, [], [-1], [1.5], [True], ["3"], [[1, 2]], {1}, {"seed": 1}, object()]
-)
-def test_what_is_no_seed_is_refused(draw, bad):
-    with pytest.raises(pre.DataError, match=r"^(rng|random_state): .* is no seed; pass a whole number of at least 0"):
-        draw(bad)
+def test_a_bad_seed_is_refused(draw):
+    for bad in (-1, np.random.RandomState(0)):
+        with pytest.raises(pre.DataError) as error:
+            draw(bad)
+        assert error.value.argument in ("rng", "random_state")
 
 
-@every
-@pytest.mark.parametrize("old", [np.random.RandomState(0), np.random], ids=["RandomState", "np.random"])
-def test_numpys_old_interface_is_refused_with_what_to_pass(draw, old):
-    with pytest.raises(pre.DataError, match=r"^(rng|random_state): .*pass numpy.random.default_rng\(seed\)"):
-        draw(old)
+def test_a_bootstrap_runs_on_a_generator_that_cannot_spawn():
+    """Legacy bit generators have no seed sequence, so NumPy cannot spawn from them."""
 
-
-def test_a_seed_is_that_of_numpy_and_parts_have_streams_by_their_number():
-    assert as_generator(5).integers(2**60) == np.random.default_rng(5).integers(2**60)
-    generator = np.random.default_rng(5)
-    assert as_generator(generator) is generator
-    assert as_seed([1, 2]) == [1, 2]
-    numbers = [part.integers(2**60) for part in spawned(5, 4)]
-    assert numbers[:2] == [part.integers(2**60) for part in spawned(5, 2)]
-    assert numbers == [part.integers(2**60) for part in spawned(np.random.default_rng(5), 4)]
-    assert len(set(numbers)) == 4
-
-
-def test_a_generator_without_a_seed_sequence_has_streams_too():
-    """Old bit generators know no seed sequence, so that NumPy cannot spawn from them."""
-
-    def old():
+    def legacy():
         return np.random.Generator(np.random.RandomState(3)._bit_generator)
 
-    first, again = FIT.bootstrap(3, rng=old()), FIT.bootstrap(3, rng=old())
+    first, again = FIT.bootstrap(3, rng=legacy()), FIT.bootstrap(3, rng=legacy())
     np.testing.assert_array_equal(first, again)
     assert len(np.unique(first[:, 0])) == 3
 
 
-def test_an_experiments_seed_is_a_whole_number():
+def test_the_seed_of_an_experiment_is_an_int():
     for bad in (-1, 1.0, True, None, np.random.default_rng(0)):
-        with pytest.raises(pre.DataError, match=r"^seed: "):
+        with pytest.raises(pre.DataError) as error:
             Setting(seed=bad)
+        assert error.value.argument == "seed"
 
 
 def test_estimators_with_a_generator_can_be_cloned_and_saved(tmp_path):
@@ -141,20 +122,20 @@ def test_estimators_with_a_generator_can_be_cloned_and_saved(tmp_path):
         assert pre.load(pre.save(fit, tmp_path / "fit.npz")).random_state == kept
 
 
-def test_threads_and_processes_change_no_byte(tmp_path):
-    """Fresh processes, with threads of BLAS and an order of sets of their own."""
-    found = []
+def test_threads_and_processes_change_no_bit(tmp_path):
+    """Fresh processes with other numbers of BLAS threads and other hash seeds."""
+    digests = []
     for threads, salt in (("1", "1"), ("4", "2")):
-        knobs = {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads, "PYTHONHASHSEED": salt}
-        command = [sys.executable, str(Path(__file__).with_name("repeated.py")), str(tmp_path)]
-        run = subprocess.run(command, env={**os.environ, **knobs}, check=True, capture_output=True, timeout=300)
-        found.append(json.loads(run.stdout))
-    assert len(found[0]) > 15
-    assert found[0] == found[1]
+        settings = {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads, "PYTHONHASHSEED": salt}
+        command = [sys.executable, str(Path(__file__).parent / "helpers" / "repeated.py"), str(tmp_path)]
+        run = subprocess.run(command, env={**os.environ, **settings}, check=True, capture_output=True, timeout=300)
+        digests.append(json.loads(run.stdout))
+    assert len(digests[0]) > 15
+    assert digests[0] == digests[1]
 
 
-class Watched(Setting):
-    """A setting that notes the threads of BLAS whenever an experiment asks it for a size."""
+class RecordingThreads(Setting):
+    """A setting that records the number of BLAS threads whenever an experiment asks it for a size."""
 
     seen: ClassVar[set[int]] = set()
 
@@ -167,16 +148,16 @@ def blas_threads(_=None):
     return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
 
 
-def test_experiments_run_with_one_thread_of_blas():
-    """What they compare with, such as scikit-learn's networks, depends on the threads otherwise."""
+def test_experiments_run_with_one_blas_thread():
+    """Their baselines, such as scikit-learn's networks, would otherwise depend on the number of threads."""
     with threadpool_limits(2, user_api="blas"):
-        perform("consistency", Watched(quick=True))
-        assert Watched.seen == {1}
+        perform("consistency", RecordingThreads(quick=True))
+        assert RecordingThreads.seen == {1}
         assert Setting(quick=True).each(blas_threads, [0, 1], "") == [1, 1]
         assert blas_threads() == 2
 
 
-def test_a_fit_from_a_file_has_the_bytes_of_the_fit(tmp_path):
+def test_a_loaded_fit_equals_the_saved_one_bit_for_bit(tmp_path):
     x_p, x_q = np.random.default_rng(2).normal(size=(2, 3_000, 2))
     for log_lik in (None, lambda x: -(x[:, 0] ** 2)):
         fit = pre.PosteriorRatio("polynomial").fit(x_p + 0.1, x_q, log_lik, log_lik)

@@ -1,4 +1,4 @@
-"""What the contract is about: every parameter of every public entry point, and the reason where one has no row."""
+"""Completeness of the contract: every parameter of every public entry point has rows, or a reason why not."""
 
 from __future__ import annotations
 
@@ -8,58 +8,57 @@ from enum import Enum
 from typing import Any
 
 import pre_convex as pre
-from pre_convex import bootstrap, plots, selection
+from pre_convex import plots
 from pre_convex.applications import detection, explanation
+from pre_convex.statistics import bootstrap, selection
 
-from . import parts
 from .kinds import ANY, LOG_WEIGHTS, MATRIX, VECTOR
-from .parts import KNOWN, PARTS, ROWS, TAKEN
+from .parts import KNOWN, ON_DISK, PARTS, ROWS, TAKEN
 
 MODULES = (pre, selection, bootstrap, plots, detection, explanation)
-#: parts whose rows say what is left on disk, too
-ON_DISK = getattr(parts, "ON_DISK", {})
 ALL = [*ROWS, *TAKEN, *KNOWN, *(row for part in ON_DISK.values() for row in part.ROWS)]
-#: classes whose objects the package makes, complete and frozen; their methods have rows
+#: classes that only the package creates; their methods have rows
 MADE_HERE = {
-    "Certificate": "certify and solve make it",
-    "Explanation": "explain makes it",
-    "Hull": "minimal_radius makes it",
-    "Peak": "Scan.peaks makes it",
-    "Program": "primal_program and dual_program make it",
-    "RadiusChoice": "automatic_radius and cross_validated_radius make it",
-    "Scan": "scan makes it",
-    "Score": "score makes it",
-    "Scores": "scores makes it",
-    "Solution": "solve makes it",
-    "Solutions": "solve_many makes it",
+    "Certificate": "returned by certify and solve",
+    "Explanation": "returned by explain",
+    "Hull": "returned by minimal_radius",
+    "Peak": "returned by Scan.peaks",
+    "Program": "returned by primal_program and dual_program",
+    "RadiusChoice": "returned by automatic_radius and cross_validated_radius",
+    "Scan": "returned by scan",
+    "Score": "returned by score",
+    "Scores": "returned by scores",
+    "Solution": "returned by solve",
+    "Solutions": "returned by solve_many",
 }
 #: entry point, or entry point and parameter: why there is no row
 EXEMPT: dict[str, str] = {
-    "RatioProblem.in_coordinates": "for the engines, with arrays that they made",
-    "radius_path.radii": "as many as one likes",
-    "Kernel.fitted.rng": "read where rows are chosen at random, beyond 4,000 of them",
-    "Kernel.points": "filled in by fitted",
-    "Kernel.factor": "filled in by fitted",
-    **{f"{name}.names": "for names that tables have" for name in ("Autocorrelation", "Kernel")},
+    "RatioProblem.change_coordinates": "called by the engines",
+    "RatioProblem.with_log_weights": "for readers of files, with arrays that they checked",
+    "radius_path.radii": "any number of radii, so no kind is too short or too long",
+    "Kernel.fitted.rng": "used only beyond 4,000 rows",
+    "Kernel.points": "set by fitted",
+    "Kernel.factor": "set by fitted",
+    **{f"{name}.names": "feature names do not depend on the columns" for name in ("Autocorrelation", "Kernel")},
     **{
-        f"{name}.__call__.x": "a block that was looked at; what is made of it is looked at again"
+        f"{name}.__call__.x": "gets blocks that were checked; the features are checked too"
         for name in (
             *("Autocorrelation", "ClassProbability", "Concatenation", "Gaussian", "Kernel"),
             *("LagProducts", "Linear", "Polynomial"),
         )
     },
-    "Scan.__getitem__.w": "the place of a window, as in a list",
-    "Background.reference": "filled in by Detector.background",
-    "SuperPixels.around.x": "an image, with rows of its own",
-    **{f"{name}.x": "a point and not a matrix: no rows, no columns" for name in ("explain", "plot_boundary")},
-    "plot_radius_path.radii": "handed to radius_path",
-    **{f"{name}.around.x": "handed over by explain" for name in ("Box", "OnOff", "Points", "explanation.Gaussian")},
-    **{f"Explanation.{name}.ax": "handed to the plots" for name in ("plot", "plot_boundary", "plot_image")},
-    **dict.fromkeys(("scan", "score", "scores"), "hands what is not its own to Detector"),
-    "explain_all": "hands all to explain",
+    "Scan.__getitem__.w": "an index, as in a list",
+    "Background.reference": "set by Detector.background",
+    "SuperPixels.around.x": "an image, which has its own rows",
+    **{f"{name}.x": "a point, not a matrix" for name in ("explain", "plot_boundary")},
+    "plot_radius_path.radii": "passed to radius_path",
+    **{f"{name}.around.x": "passed by explain" for name in ("Box", "OnOff", "Points", "explanation.Gaussian")},
+    **{f"Explanation.{name}.ax": "passed to the plots" for name in ("plot", "plot_boundary", "plot_image")},
+    **dict.fromkeys(("scan", "score", "scores"), "passes its arguments to Detector"),
+    "explain_all": "passes its arguments to explain",
     **{key: why for part in PARTS.values() for key, why in getattr(part, "EXEMPT", {}).items()},
 }
-#: parameters that are arrays, wherever they stand, and what they hold
+#: parameters that are arrays in every entry point, and their kinds
 ARRAYS = {
     **dict.fromkeys(("features_q", "features_p", "targets"), MATRIX),
     **dict.fromkeys(("target", "delta", "mu", "hint", "radii"), VECTOR),
@@ -70,7 +69,7 @@ ARRAYS = {
 
 
 def public() -> dict[str, Any]:
-    """What the modules of the reference make public, by its name."""
+    """Public objects of the modules, by name."""
     found: dict[str, Any] = {}
     for module in MODULES:
         for name in module.__all__:
@@ -80,7 +79,7 @@ def public() -> dict[str, Any]:
 
 
 def entry_points() -> Iterator[tuple[str, Any]]:
-    """Names and functions: the public ones of the modules, and the public methods of their classes."""
+    """Names and functions: public functions and classes, and public methods of classes."""
     for name, thing in public().items():
         if not isinstance(thing, type):
             if callable(thing):
@@ -90,7 +89,9 @@ def entry_points() -> Iterator[tuple[str, Any]]:
             continue
         if name not in MADE_HERE:
             yield name, thing
-        for method, value in inspect.getmembers(thing, inspect.isroutine):
+        for method, value in inspect.getmembers(
+            thing, lambda value: inspect.isfunction(value) or inspect.ismethod(value)
+        ):
             home = next((c for c in thing.__mro__ if method in vars(c)), object)
             shown = not method.startswith("_") or method in ("__call__", "__getitem__")
             if shown and home.__module__.startswith("pre_convex") and not method.endswith("_request"):  # scikit-learn's
@@ -98,7 +99,7 @@ def entry_points() -> Iterator[tuple[str, Any]]:
 
 
 def parameters() -> dict[tuple[str, str], set[str]]:
-    """Parameters that need a row, by the function that has them: the entry points that share it."""
+    """Entry points by function and parameter; inherited methods share a function."""
     found: dict[tuple[str, str], set[str]] = {}
     for entry, function in entry_points():
         shared = function.__init__ if isinstance(function, type) else getattr(function, "__func__", function)
@@ -110,15 +111,15 @@ def parameters() -> dict[tuple[str, str], set[str]]:
 
 
 def kinds_of(entries: set[str], parameter: str) -> set[str]:
-    """Kinds of the rows of a parameter."""
+    """Kinds of the rows about a parameter."""
     return {row.kind for row in ALL if row.argument == parameter and row.entry in entries}
 
 
 def exempt(entries: set[str], parameter: str) -> bool:
-    """Whether a reason is given why a parameter has no row, or not all of them."""
+    """Whether there is a reason why a parameter lacks rows."""
     return any(entry in EXEMPT or f"{entry}.{parameter}" in EXEMPT for entry in entries)
 
 
 def missing(kinds: set[str], parameter: str) -> set[str]:
-    """Kinds that an array lacks; None often means that it is left out."""
+    """Kinds that an array lacks; None often means that the argument is left out."""
     return set(ARRAYS.get(parameter, {})) - kinds - {"None"} if kinds & set(ANY) else set()

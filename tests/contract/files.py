@@ -1,4 +1,4 @@
-"""Files: what every reader says of a bad one, and what every writer leaves behind when it cannot go on."""
+"""Files: bad ones for every reader, and places that cannot be written to for every writer."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import struct
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmark_rows import run_of, three_problems
+from benchmark_rows import four_problems, run_of
+from pre_convex_lab.paper.digits.mnist import read_idx
+from pre_convex_lab.paper.record import read_outcome, write_outcome
+from pre_convex_lab.solvers.case_files import read_case, read_set, write_case, write_set
+from pre_convex_lab.solvers.cbf import export_cbf, write_cbf
+from pre_convex_lab.solvers.records import header, read_run
+from pre_convex_lab.solvers.report import write_report
+from pre_convex_lab.solvers.sets import load_set
 
 import pre_convex as pre
 from pre_convex import DataError
 from pre_convex.applications.detection.recordings import read_prior, read_recording
-from pre_convex.benchmark.cbf import export_cbf, write_cbf
-from pre_convex.benchmark.exchange import read_case, read_set, write_case, write_set
-from pre_convex.benchmark.records import header, read_run
-from pre_convex.benchmark.report import write_report
-from pre_convex.benchmark.sets import load_set
-from pre_convex.experiments.mnist import read_idx
-from pre_convex.experiments.record import read_outcome, write_outcome
-from pre_convex.fitting import write_fit
-from pre_convex.tables import read_table
+from pre_convex.cli.fit import write_fit
+from pre_convex.data.tables import read_table
 
 from .rows import Row
 
@@ -39,25 +39,36 @@ X = np.random.default_rng(0).normal(size=(30, 2))
 
 @dataclass(frozen=True)
 class FileRow:
-    """``call`` of what ``make`` puts into a folder raises ``error``; only the files of ``left`` are new, and whole."""
+    """``call`` on what ``make`` puts into a folder raises exactly ``error`` and leaves no new file.
+
+    ``named`` is what the error names where that is not ``argument``: often the file itself, by its path in the folder.
+    """
 
     entry: str
     argument: str
     kind: str
     make: Make
     call: Callable[[Any], Any]
-    says: str
     error: type[BaseException] = DataError
-    left: tuple[str, ...] = ()
+    named: str = ""
 
     name = Row.name
+
+    def raised(self, given: Any) -> BaseException | None:
+        """The error that the call raises on what ``make`` returned, or None."""
+        try:
+            self.call(given)
+        except Exception as error:
+            return error
+        return None
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader, a file that it takes, and its words: where FILE cannot be read because of WHY, and where it is damaged.
+    """A reader, the ending of its files, and a function that writes a good one.
 
-    ``says`` has other words for a kind, or None where it does not apply.
+    ``lines`` says that a file cut between two lines is still valid. ``named`` is what errors name where that is not
+    ``argument``, and ``damaged`` what they name where the content is bad; FILE is the file.
     """
 
     entry: str
@@ -65,15 +76,13 @@ class Reader:
     suffix: str
     call: Callable[[Path], Any]
     good: Callable[[Path], Any]
-    closed: str
-    damaged: str
-    says: Mapping[str, str | None] = field(default_factory=dict)
-    #: whether a file that is cut between two of its lines is a whole one
     lines: bool = False
+    named: str = ""
+    damaged: str = ""
 
 
 class Dangerous:
-    """An object that leaves a file behind when it is unpickled."""
+    """An object that makes a folder when it is unpickled."""
 
     def __reduce__(self) -> Any:
         return os.mkdir, ("executed",)
@@ -81,7 +90,7 @@ class Dangerous:
 
 @contextmanager
 def nobody() -> Iterator[None]:
-    """As a user without rights; permissions do not bind root."""
+    """Run as a user without rights, because permissions do not bind root."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)
@@ -94,7 +103,7 @@ def nobody() -> Iterator[None]:
 
 @contextmanager
 def full_disk(size: int = 64) -> Iterator[None]:
-    """No file grows beyond a few bytes."""
+    """Let no file grow beyond ``size`` bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -104,14 +113,14 @@ def full_disk(size: int = 64) -> Iterator[None]:
 
 
 def npy(shape: str, data: bytes, descr: str = "<f8", version: bytes = b"\x01\x00") -> bytes:
-    """An .npy file that declares what it likes."""
+    """An .npy file with any header."""
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}".encode()
     text += b" " * (63 - (10 + len(text)) % 64) + b"\n"
     return b"\x93NUMPY" + version + struct.pack("<H", len(text)) + text + data
 
 
 def npz(data: bytes, packed: bool = False, name: str = "x.npy") -> bytes:
-    """An .npz file with one part."""
+    """An .npz file with one member."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as archive:
         archive.writestr(name, data)
@@ -130,16 +139,16 @@ def pickled(suffix: str) -> bytes:
 
 @cache
 def bomb() -> bytes:
-    """Half a gigabyte of zeros in half a megabyte, as far as the archive tells; unpacked, it is none of it."""
+    """A small archive that declares half a gigabyte."""
     whole = npz(npy("(8000000, 8)", bytes(1 << 20)), packed=True)
     size = struct.pack("<I", 8 * 64_000_000 + 128)
     there = whole.rfind(b"PK\x01\x02")
     return whole[:22] + size + whole[26 : there + 24] + size + whole[there + 28 :]
 
 
-# what becomes of the place that a reader is sent to: kind, how it is made, why it cannot be read
+# what a reader finds at a path instead of a file
 def _nothing(path: Path) -> None:
-    """Leave the place empty."""
+    """Put nothing there."""
 
 
 def _loop(path: Path) -> None:
@@ -155,15 +164,15 @@ def _unreadable(path: Path) -> None:
     path.chmod(0o000)
 
 
-PLACES: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "missing": (_nothing, "No such file or directory"),
-    "a folder": (Path.mkdir, "Is a directory"),
-    "a loop of links": (_loop, "Too many levels of symbolic links"),
-    "a pipe": (os.mkfifo, "Not a regular file"),
-    "a device": (_device, "Not a regular file"),
-    "unreadable": (_unreadable, "Permission denied"),
+PLACES: dict[str, Callable[[Path], Any]] = {
+    "missing": _nothing,
+    "a folder": Path.mkdir,
+    "a loop of links": _loop,
+    "a pipe": os.mkfifo,
+    "a device": _device,
+    "unreadable": _unreadable,
 }
-#: contents that no reader takes
+#: contents that no reader accepts
 CONTENTS: dict[str, Callable[[str], bytes]] = {
     "empty": lambda suffix: b"",
     "of another type": lambda suffix: b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
@@ -172,9 +181,9 @@ CONTENTS: dict[str, Callable[[str], bytes]] = {
     "declares 10^15 rows inside": lambda suffix: npz(npy("(1000000000000000, 2)", bytes(64))),
     "declares sizes that overflow": lambda suffix: npz(npy("(4611686018427387904, 4)", bytes(64))),
     "a zip bomb": lambda suffix: bomb(),
-    "version of the future": lambda suffix: npz(npy("(2, 2)", bytes(32), version=b"\x09\x00")),
-    "a header without end": lambda suffix: npz(b"\x93NUMPY\x01\x00" + struct.pack("<H", 9000) + b"(" * 9000),
-    "brackets without end": lambda suffix: b"[" * 100_000,
+    "unknown version": lambda suffix: npz(npy("(2, 2)", bytes(32), version=b"\x09\x00")),
+    "an endless header": lambda suffix: npz(b"\x93NUMPY\x01\x00" + struct.pack("<H", 9000) + b"(" * 9000),
+    "endless brackets": lambda suffix: b"[" * 100_000,
 }
 
 
@@ -225,65 +234,39 @@ SET = (
     '"cases": [{"name": "a", "file": "FILE", "sha256": "0"}]}'
 )
 RECORD = {"experiment": "normality", "findings": [], "verdict": "holds", "data": {}}
-AS_TABLE = "FILE: cannot be read (WHY)"
-NO_FIT = "path: FILE is not a fit that this package wrote…"
-NO_NPZ = "FILE: is not an npz file of plain arrays…, as np.savez writes it; objects in it are not read"
-NO_CSV = "FILE: is not a CSV file…"
+BLOCKS = "RatioProblem.from_blocks"
 READERS = [
-    Reader(
-        *("load", "path", ".npz", pre.load, lambda path: pre.save(fitted(), path)),
-        *("path: cannot read FILE (WHY)", NO_FIT),
-    ),
-    Reader(
-        *("benchmark.read_case", "path", ".npz", read_case, lambda path: write_case(case(), path)),
-        *("path: cannot read FILE (WHY)", "path: FILE is damaged, or no case that this package wrote…"),
-    ),
+    Reader("load", "path", ".npz", pre.load, lambda path: pre.save(fitted(), path)),
+    Reader("pre_convex_lab.solvers.read_case", "path", ".npz", read_case, lambda path: write_case(case(), path)),
     Reader(
         *("fit, detect: CSV", "file", ".csv", read_table, lambda path: write(path, "a,b\n1.5,2\n3,4.25\n")),
-        *(AS_TABLE, NO_CSV),
-        {"empty": "FILE: is empty", "brackets without end": "FILE: has a header and no rows"}
-        | dict.fromkeys([kind for kind in CONTENTS if "inside" in kind or "size" in kind], NO_CSV),
         lines=True,
+        named="FILE",
     ),
-    Reader(
-        *("fit, detect: npz", "file", ".npz", read_table, lambda path: np.savez(path, x=X)),
-        *(AS_TABLE, NO_NPZ),
-    ),
+    Reader("fit, detect: npz", "file", ".npz", read_table, lambda path: np.savez(path, x=X), named="FILE"),
     Reader(
         *("fit, detect: Parquet", "file", ".parquet", read_table, lambda path: parquet(path, {"a": X[:, 0]})),
-        *(AS_TABLE, "FILE: is not a Parquet file (…)"),
+        named="FILE",
     ),
     Reader(
         *("detect: --prior-p, --prior-q, --pairs", "file", ".npz", read_prior, lambda path: np.savez(path, x=X)),
-        *(AS_TABLE, NO_NPZ),
+        named="FILE",
     ),
+    Reader("detect: WAV", "file", ".wav", read_recording, wav, named="FILE"),
+    Reader(f"{BLOCKS}: npy", "x_q", ".npy", solve_blocks, lambda path: np.save(path, X)),
     Reader(
-        *("detect: WAV", "file", ".wav", read_recording, wav),
-        *(AS_TABLE, "FILE: is not a WAV file (…)"),
+        *(f"{BLOCKS}: Parquet", "x_q", ".parquet", solve_blocks),
+        lambda path: parquet(path, {"a": X[:, 0], "b": X[:, 1]}),
+        damaged="FILE",
     ),
+    Reader(f"{BLOCKS}: Zarr", "x_q", ".zarr", solve_blocks, zarr_array),
     Reader(
-        *("RatioProblem.from_blocks: npy", "x_q", ".npy", solve_blocks, lambda path: np.save(path, X)),
-        *("x_q: FILE cannot be read (WHY)", "x_q: FILE is not an .npy file of numbers (…)"),
-    ),
-    Reader(
-        "RatioProblem.from_blocks: Parquet",
-        *("x_q", ".parquet", solve_blocks, lambda path: parquet(path, {"a": X[:, 0], "b": X[:, 1]})),
-        *("x_q: FILE cannot be read (WHY)", "FILE: is not a Parquet file (…)"),
-        {"a folder": "x_q: FILE is none of .npy, .parquet, .zarr, or a folder of .parquet files"},
-    ),
-    Reader(
-        *("RatioProblem.from_blocks: Zarr", "x_q", ".zarr", solve_blocks, zarr_array),
-        *("x_q: FILE cannot be read (WHY)", "x_q: FILE is not a Zarr array (…)"),
-        {"a folder": "x_q: FILE is not a Zarr array (…)"},
-    ),
-    Reader(
-        *("experiments.read_outcome", "path", ".json", read_outcome, lambda path: write(path, json.dumps(RECORD))),
-        *("path: cannot read FILE (WHY)", "path: FILE holds no outcome of an experiment; write it with write_outcome"),
+        "pre_convex_lab.paper.read_outcome", "path", ".json", read_outcome, lambda path: write(path, json.dumps(RECORD))
     ),
     Reader(
         *("experiment digits: --mnist", "file", "", lambda path: read_idx(path, 3)),
         lambda path: write(path, b"\x00\x00\x08\x03" + struct.pack(">3I", 2, 2, 2) + bytes(8)),
-        *("--mnist: FILE cannot be read (…WHY…)", "--mnist: FILE is not an IDX file of bytes with 3 dimensions"),
+        named="--mnist",
     ),
 ]
 
@@ -304,60 +287,53 @@ def _as_nobody(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return run
 
 
-_NO_SIZE = "x.npy is no plain array of the size that it declares"
-#: kind: why an archive is refused before it is unpacked
-DECLARED = {
-    "declares 10^15 rows inside": _NO_SIZE,
-    "declares sizes that overflow": _NO_SIZE,
-    "a zip bomb": "its parts are compressed or overlap",
-}
+#: contents that declare more than they hold
+DECLARED = (
+    "declares 10^15 rows",
+    "declares 10^15 rows inside",
+    "declares sizes that overflow",
+    "a zip bomb",
+)
 
 
 def _reading(reader: Reader) -> Iterator[FileRow]:
-    """All kinds of bad files for one reader."""
+    """Rows of all kinds of bad files for one reader."""
     name = f"bad{reader.suffix}"
-    for kind, (make, why) in PLACES.items():
-        says = reader.says.get(kind, reader.closed)
+    for kind, make in PLACES.items():
         call = _as_nobody(reader.call) if kind == "unreadable" else reader.call
-        if says is not None:
-            words = says.replace("FILE", name).replace("WHY", why)
-            yield FileRow(reader.entry, reader.argument, kind, _place(name, make), call, words)
+        named = reader.named.replace("FILE", name)
+        yield FileRow(reader.entry, reader.argument, kind, _place(name, make), call, named=named)
     for kind, content in CONTENTS.items():
-        says = reader.says.get(kind, reader.damaged)
-        if says is not None:
-            if reader.suffix == ".npz" and kind in DECLARED:  # refused by what is declared, before memory is asked for
-                packed = "x.npy is packed too tightly; write it without compression"
-                why = packed if kind == "a zip bomb" and reader.argument == "file" else DECLARED[kind]
-                says = says.replace("…", f" ({why})", 1)
-            make = _place(name, lambda path, content=content: write(path, content(reader.suffix)))
-            yield FileRow(reader.entry, reader.argument, kind, make, reader.call, says.replace("FILE", name))
+        make = _place(name, lambda path, content=content: write(path, content(reader.suffix)))
+        named = (reader.damaged or reader.named).replace("FILE", name)
+        yield FileRow(reader.entry, reader.argument, kind, make, reader.call, named=named)
 
 
 def _file(
-    entry: str, argument: str, kind: str, name: str, content: Any, call: Callable[[Any], Any], says: str
+    entry: str, argument: str, kind: str, name: str, content: Any, call: Callable[[Any], Any], named: str = ""
 ) -> FileRow:
-    """A row for one file, given as what it holds or as what makes it."""
+    """A row for one file, given by its content or by a function that writes it."""
     make = content if callable(content) else lambda path: write(path, content)
-    return FileRow(entry, argument, kind, _place(name, make), call, says)
+    return FileRow(entry, argument, kind, _place(name, make), call, named=named)
 
 
-def _csv(kind: str, content: bytes | str, says: str) -> FileRow:
-    return _file("fit, detect: CSV", "file", kind, "bad.csv", content, read_table, f"bad.csv: {says}")
+def _csv(kind: str, content: bytes | str) -> FileRow:
+    return _file("fit, detect: CSV", "file", kind, "bad.csv", content, read_table, "bad.csv")
 
 
-def _arrays(kind: str, arrays: Mapping[str, Any], says: str) -> FileRow:
+def _npz(kind: str, arrays: Mapping[str, Any], named: str = "bad.npz") -> FileRow:
     make = lambda path: np.savez(path, **arrays)  # noqa: E731
-    return _file("fit, detect: npz", "file", kind, "bad.npz", make, read_table, f"bad.npz: {says}")
+    return _file("fit, detect: npz", "file", kind, "bad.npz", make, read_table, named)
 
 
-def _table(kind: str, columns: Mapping[str, Any], says: str) -> FileRow:
+def _table(kind: str, columns: Mapping[str, Any]) -> FileRow:
     make = lambda path: parquet(path, columns)  # noqa: E731
-    return _file("fit, detect: Parquet", "file", kind, "bad.parquet", make, read_table, f"bad.parquet: {says}")
+    return _file("fit, detect: Parquet", "file", kind, "bad.parquet", make, read_table, "bad.parquet")
 
 
-def _npy(kind: str, array: Any, says: str) -> FileRow:
+def _npy(kind: str, array: Any) -> FileRow:
     make = lambda path: np.save(path, array, allow_pickle=False)  # noqa: E731
-    return _file("RatioProblem.from_blocks: npy", "x_q", kind, "bad.npy", make, solve_blocks, says)
+    return _file(f"{BLOCKS}: npy", "x_q", kind, "bad.npy", make, solve_blocks)
 
 
 def _with_nan(x: np.ndarray) -> np.ndarray:
@@ -367,10 +343,10 @@ def _with_nan(x: np.ndarray) -> np.ndarray:
 
 
 def _changed(first: Callable[[Path], Any], then: Callable[[Path], Any]) -> Make:
-    """A problem whose file is another one when it is solved."""
+    """A problem whose file changes before it is solved."""
 
     def make(folder: Path) -> Any:
-        path = next(iter([folder / "rows.npy", folder / "rows.parquet"][first is not _save :]))
+        path = folder / ("rows.npy" if first is _save else "rows.parquet")
         first(path)
         problem = pre.RatioProblem.from_blocks(X, path)
         then(path)
@@ -419,133 +395,91 @@ def _folder(files: Mapping[str, str]) -> Make:
     return make
 
 
-BLOCKS = "RatioProblem.from_blocks"
-CHANGED = "…: has changed since it was opened; make the problem anew"
-GONE = "…: cannot be read (No such file or directory)"
 ODD: list[FileRow] = [
-    _csv("UTF-16", "a,b\n1,2\n".encode("utf-16"), "is not a CSV file in UTF-8 (…); save it as such"),
-    _csv("Latin-1", "größe,b\n1,2\n".encode("latin-1"), "is not a CSV file in UTF-8 (…); save it as such"),
-    _csv("header only", "a,b\n", "has a header and no rows"),
-    _csv("no header", "1,2\n3,4\n", "has no header; its first line holds numbers instead of names"),
-    _csv("ragged", "a,b\n1\n", "line 2 has 1 cells, the header has 2"),
-    _csv("text", "a,b\n1,many\n", "line 2, column 'b' holds 'many', which is not a number"),
-    _csv("missing value", "a,b\n1,\n", "line 2, column 'b' holds '', which is not a number"),
-    _csv("NaN", "a,b\n1,nan\n", "line 2, column 'b' holds 'nan', which is not a number"),
-    _csv("empty line", "a,b\n1,2\n\n3,4\n", "line 3 is empty; fill in what is missing, or take the line out"),
-    _csv("a column twice", "a,a\n1,2\n", "the column 'a' stands there twice"),
-    _csv("a column without a name", ",a\n1,2\n", "column 1 has no name; name it, or take it out (…)"),
-    _csv("semicolons", "a;b\n1;2\n", "line 2, column 'a;b' holds '1;2', which is not a number"),
-    _csv("an open quote", 'a,b\n"1,2\n3,4\n', "line 3 has 1 cells, the header has 2"),
-    _csv("a cell without end", "a\n" + "1" * 200_000, "is not a CSV file (field larger than field limit (131072))"),
-    _arrays("no x", {"y": X}, "has no array 'x'; it holds y"),
-    _arrays("names of other length", {"x": X, "columns": np.array(["a"])}, "1 names for 2 columns"),
-    _arrays("names that are none", {"x": X, "columns": np.array(3)}, "1 names for 2 columns"),
-    _arrays("NaN", {"x": _with_nan(X)}, "x: row 7, column 1 is nan; drop those rows or fill them in first"),
-    _arrays("text", {"x": X.astype(str)}, "x: holds dtype <U…; pass real numbers"),
-    _arrays("three dimensions", {"x": X[None]}, "x: has 3 dimensions; pass one row for each sample, shape (n, d)"),
-    _table("text", {"a": ["u", "v"]}, "column 'a' has type string; encode it as numbers, or leave it out"),
-    _table("missing value", {"a": [1.0, None]}, "row 1, column 'a' is nan; drop those rows or fill them in first"),
-    _table("no rows", {"a": np.zeros(0)}, "has no rows"),
-    _table("lists", {"a": [[1.0], [2.0]]}, "column 'a' has type list…; encode it as numbers, or leave it out"),
-    _npy("NaN", _with_nan(X), "x_q: row 7, column 'x1' is nan; drop those rows or fill them in first"),
-    _npy("text", X.astype(str), "x_q: bad.npy holds dtype <U…; pass real numbers"),
-    _npy("complex", X + 1j, "x_q: bad.npy holds dtype complex128; pass real numbers"),
-    _npy("no rows", X[:0], "x_q: is empty, shape (0, 2); at least one row and one column are needed"),
-    _npy("three dimensions", X[None], "x_q: has 3 dimensions; pass one row for each sample, shape (n, d)"),
-    _npy("other width", X[:, :1], "x_q: has 1 columns, x_p has 2"),
-    _file(
-        BLOCKS, "x_q", "an unknown ending", "bad.txt", "1 2\n", solve_blocks, "x_q: bad.txt is none of .npy, .parquet…"
-    ),
-    _file(
-        f"{BLOCKS}: Zarr",
-        "x_q",
-        "a damaged chunk",
-        "a.zarr",
-        _damaged_zarr,
+    _csv("UTF-16", "a,b\n1,2\n".encode("utf-16")),
+    _csv("Latin-1", "größe,b\n1,2\n".encode("latin-1")),
+    _csv("header only", "a,b\n"),
+    _csv("no header", "1,2\n3,4\n"),
+    _csv("ragged", "a,b\n1\n"),
+    _csv("text", "a,b\n1,many\n"),
+    _csv("missing value", "a,b\n1,\n"),
+    _csv("NaN", "a,b\n1,nan\n"),
+    _csv("empty line", "a,b\n1,2\n\n3,4\n"),
+    _csv("duplicate column", "a,a\n1,2\n"),
+    _csv("a column without a name", ",a\n1,2\n"),
+    _csv("semicolons", "a;b\n1;2\n"),
+    _csv("an open quote", 'a,b\n"1,2\n3,4\n'),
+    _csv("an endless cell", "a\n" + "1" * 200_000),
+    _npz("no x", {"y": X}),
+    _npz("too few names", {"x": X, "columns": np.array(["a"])}),
+    _npz("a number for names", {"x": X, "columns": np.array(3)}),
+    _npz("NaN", {"x": _with_nan(X)}, "bad.npz: x"),
+    _npz("text", {"x": X.astype(str)}, "bad.npz: x"),
+    _npz("three dimensions", {"x": X[None]}, "bad.npz: x"),
+    _table("text", {"a": ["u", "v"]}),
+    _table("missing value", {"a": [1.0, None]}),
+    _table("no rows", {"a": np.zeros(0)}),
+    _table("lists", {"a": [[1.0], [2.0]]}),
+    _npy("NaN", _with_nan(X)),
+    _npy("text", X.astype(str)),
+    _npy("complex", X + 1j),
+    _npy("no rows", X[:0]),
+    _npy("three dimensions", X[None]),
+    _npy("another width", X[:, :1]),
+    _file(BLOCKS, "x_q", "an unknown ending", "bad.txt", "1 2\n", solve_blocks),
+    _file(f"{BLOCKS}: Zarr", "x_q", "a damaged chunk", "a.zarr", _damaged_zarr, solve_blocks, "rows 0 to 29"),
+    _file(f"{BLOCKS}: Zarr", "x_q", "an array of 10^15 rows", "a.zarr", _huge_zarr, solve_blocks),
+    FileRow(BLOCKS, "x_q", "a folder without Parquet files", lambda folder: folder, solve_blocks),
+    FileRow(
+        *(BLOCKS, "x_q", "files of different width"),
+        _two(("a.npy", "b.npy"), _save, lambda path: np.save(path, X[:, :1])),
         solve_blocks,
-        "rows 0 to 29: cannot be read (…)",
-    ),
-    _file(
-        f"{BLOCKS}: Zarr",
-        "x_q",
-        "declares 10^15 rows ",
-        "a.zarr",
-        _huge_zarr,
-        solve_blocks,
-        "x_q: a.zarr declares …; store them all",
     ),
     FileRow(
-        BLOCKS, "x_q", "a folder without Parquet files", lambda folder: folder, solve_blocks, "x_q: … is none of .npy…"
-    ),
-    FileRow(
-        *(BLOCKS, "x_q", "files of other width", _two(("a.npy", "b.npy"), _save, lambda path: np.save(path, X[:, :1]))),
-        *(solve_blocks, "x_q: its files differ in their columns"),
-    ),
-    FileRow(
-        *(BLOCKS, "x_q", "files of other columns"),
+        *(BLOCKS, "x_q", "files of different columns"),
         _two(("a.parquet", "b.parquet"), _save_parquet, lambda path: parquet(path, {"a": X[:, 0], "c": X[:, 1]})),
-        *(solve_blocks, "x_q: its files differ in their columns"),
+        solve_blocks,
     ),
-    FileRow(
-        *(BLOCKS, "x_q", "one of the files is missing", _two(("a.npy", "b.npy"), _save, _nothing), solve_blocks),
-        "x_q: b.npy cannot be read (No such file or directory)",
-    ),
+    FileRow(BLOCKS, "x_q", "one of the files is missing", _two(("a.npy", "b.npy"), _save, _nothing), solve_blocks),
     *(
-        FileRow(f"{BLOCKS}: {what}", "x_q", f"{kind} between passes", _changed(first, then), pre.solve, says)
-        for what, first, kind, then, says in (
-            ("npy", _save, "other numbers", lambda path: np.save(path, np.concatenate([X, X])), CHANGED),
-            ("npy", _save, "cut", lambda path: write(path, path.read_bytes()[:-100]), CHANGED),
-            ("npy", _save, "taken away", Path.unlink, GONE),
-            ("Parquet", _save_parquet, "other numbers", lambda path: _save_parquet(path, X[:9]), CHANGED),
-            ("Parquet", _save_parquet, "taken away", Path.unlink, GONE),
+        FileRow(
+            *(f"{BLOCKS}: {what}", "x_q", f"{kind} between passes", _changed(first, then), pre.solve),
+            named=f"rows.{what.lower()}",
+        )
+        for what, first, kind, then in (
+            ("npy", _save, "other numbers", lambda path: np.save(path, np.concatenate([X, X]))),
+            ("npy", _save, "cut", lambda path: write(path, path.read_bytes()[:-100])),
+            ("npy", _save, "removed", Path.unlink),
+            ("Parquet", _save_parquet, "other numbers", lambda path: _save_parquet(path, X[:9])),
+            ("Parquet", _save_parquet, "removed", Path.unlink),
         )
     ),
     *(
-        FileRow("benchmark.read_run", "folder", kind, _folder(files), read_run, f"run: …{says}")
-        for kind, files, says in (
-            ("no run", {}, " holds no run, run.json cannot be read (No such file or directory)"),
-            ("empty facts", {"run.json": ""}, "run.json is damaged, or not one that the benchmark wrote"),
-            (
-                "brackets without end",
-                {"run.json": "[" * 100_000},
-                "run.json is damaged, or not one that the benchmark wrote",
-            ),
-            ("format of the future", {"run.json": '{"format": 9}'}, "run.json has format 9, this version reads 1"),
-            (
-                "no sets",
-                {"run.json": '{"format": 1}'},
-                "run.json names no sets; it is damaged, or not one that the benchmark wrote",
-            ),
-            (
-                "other columns",
-                {"run.json": RUN, "rows.csv": "a,b\n1,2\n"},
-                "rows.csv has columns that the benchmark does not write",
-            ),
-            ("ragged", {"run.json": RUN, "rows.csv": header() + "a,b\n"}, "line 2 of rows.csv cannot be read (…)"),
-        )
+        FileRow("pre_convex_lab.solvers.read_run", "folder", kind, _folder(files), read_run, named="run")
+        for kind, files in {
+            "no run": {},
+            "empty facts": {"run.json": ""},
+            "endless brackets": {"run.json": "[" * 100_000},
+            "unknown format": {"run.json": '{"format": 9}'},
+            "no sets": {"run.json": '{"format": 1}'},
+            "other columns": {"run.json": RUN, "rows.csv": "a,b\n1,2\n"},
+            "ragged": {"run.json": RUN, "rows.csv": header() + "a,b\n"},
+        }.items()
     ),
     *(
-        FileRow("benchmark.read_set", "folder", kind, _folder(files), read_set, f"folder: …{says}")
-        for kind, files, says in (
-            ("no set", {}, " holds no set; cannot read set.json in it (No such file or directory)"),
-            ("empty", {"set.json": ""}, "set.json in … is damaged, or not one that this package wrote"),
-            ("format of the future", {"set.json": '{"format": 9}'}, " has format 9, this version reads 1"),
-            (
-                "a case elsewhere",
-                {"set.json": SET.replace("FILE", "../a.npz")},
-                "case 'a' has the file '../a.npz', which is not in …",
-            ),
-            (
-                "a case is missing",
-                {"set.json": SET.replace("FILE", "a.npz")},
-                "case 'a' of … cannot be read; path: cannot read …",
-            ),
-        )
+        FileRow("pre_convex_lab.solvers.read_set", "folder", kind, _folder(files), read_set)
+        for kind, files in {
+            "no set": {},
+            "empty": {"set.json": ""},
+            "unknown format": {"set.json": '{"format": 9}'},
+            "a case elsewhere": {"set.json": SET.replace("FILE", "../a.npz")},
+            "a case is missing": {"set.json": SET.replace("FILE", "a.npz")},
+        }.items()
     ),
 ]
 
-# writers: what is called with the place of the result, and how it names that place
-Writer = tuple[str, str, str, Callable[[Path], Any], str, type[BaseException]]
+# entry, argument, what the error names, file or folder, call
+Writer = tuple[str, str, str, str, Callable[[Path], Any]]
 
 
 def _scan(path: Path) -> Any:
@@ -559,75 +493,20 @@ def _scan(path: Path) -> Any:
     return list(write_scan(detector.scan(rng.normal(size=40)), path))
 
 
-#: what to do where something cannot be written
-ROOM = "; give a place that can be written to and has room"
 FILE_WRITERS: list[Writer] = [
-    (
-        "save",
-        "path",
-        "fit.npz",
-        lambda path: pre.save(fitted(), path),
-        f"path: cannot write to fit.npz (WHY){ROOM}",
-        DataError,
-    ),
-    (
-        "benchmark.write_case",
-        "path",
-        "a.npz",
-        lambda path: write_case(case(), path),
-        f"path: cannot write to a.npz (WHY){ROOM}",
-        DataError,
-    ),
-    (
-        "benchmark.write_cbf",
-        "path",
-        "a.cbf",
-        lambda path: write_cbf(case(), path),
-        f"path: cannot write to a.cbf (WHY){ROOM}",
-        DataError,
-    ),
+    ("save", "path", "path", "fit.npz", lambda path: pre.save(fitted(), path)),
+    ("pre_convex_lab.solvers.write_case", "path", "path", "a.npz", lambda path: write_case(case(), path)),
+    ("pre_convex_lab.solvers.write_cbf", "path", "path", "a.cbf", lambda path: write_cbf(case(), path)),
 ]
 FOLDER_WRITERS: list[Writer] = [
+    ("pre_convex_lab.solvers.write_set", "folder", "folder", "set", lambda path: write_set(load_set("smoke"), path)),
+    ("pre_convex_lab.solvers.export_cbf", "folder", "folder", "set", lambda path: export_cbf(load_set("smoke"), path)),
+    ("fit: --out", "folder", "--out", "out", lambda path: list(write_fit(fitted(), X, path, 0.95))),
+    ("detect: --out", "folder", "--out", "out", _scan),
+    ("pre_convex_lab.paper.write_outcome", "folder", "folder", "out", lambda path: list(write_outcome(RECORD, path))),
     (
-        "benchmark.write_set",
-        "folder",
-        "set",
-        lambda path: write_set(load_set("smoke"), path),
-        f"folder: cannot write to set (WHY){ROOM}",
-        DataError,
-    ),
-    (
-        "benchmark.export_cbf",
-        "folder",
-        "set",
-        lambda path: export_cbf(load_set("smoke"), path),
-        f"folder: cannot write to set (WHY){ROOM}",
-        DataError,
-    ),
-    (
-        "fit: --out",
-        "folder",
-        "out",
-        lambda path: list(write_fit(fitted(), X, path, 0.95)),
-        f"--out: cannot write to out (WHY){ROOM}",
-        DataError,
-    ),
-    ("detect: --out", "folder", "out", _scan, f"--out: cannot write to out (WHY){ROOM}", DataError),
-    (
-        "experiments.write_outcome",
-        "folder",
-        "out",
-        lambda path: list(write_outcome(RECORD, path)),
-        f"folder: cannot write to out (WHY){ROOM}",
-        DataError,
-    ),
-    (
-        "benchmark.write_report",
-        "folder",
-        "out",
-        lambda path: write_report(run_of(three_problems()), path),
-        f"folder: cannot write to out (WHY){ROOM}",
-        DataError,
+        *("pre_convex_lab.solvers.write_report", "folder", "folder", "out"),
+        lambda path: write_report(run_of(four_problems()), path),
     ),
 ]
 
@@ -653,57 +532,56 @@ def _link(path: Path) -> None:
 
 
 def _writing() -> Iterator[FileRow]:
-    """What each writer says, and leaves, where its file cannot be written."""
-    for entry, argument, name, call, says, error in FILE_WRITERS:
-        for kind, place, make, run, why in (
-            ("no such folder", f"none/{name}", _nothing, call, "No such file or directory"),
-            ("a folder is in its place", name, Path.mkdir, call, "Is a directory"),
-            ("a device is in its place", name, _link, call, "Not a regular file"),
-            ("a disk that is full", name, _nothing, _full(call), "File too large"),
-            ("a disk that is full, and an older file", name, _old, _full(call), "File too large"),
-            (
-                "a folder that is closed",
-                f"closed/{name}",
-                lambda path: _closed(path.parent),
-                _as_nobody(call),
-                "Permission denied",
-            ),
+    """Rows for places that cannot be written to."""
+    for entry, argument, named, name, call in FILE_WRITERS:
+        for kind, place, make, run in (
+            ("no such folder", f"none/{name}", _nothing, call),
+            ("a folder is in its place", name, Path.mkdir, call),
+            ("a device is in its place", name, _link, call),
+            ("full disk", name, _nothing, _full(call)),
+            ("full disk and an older file", name, _old, _full(call)),
+            ("read-only folder", f"closed/{name}", lambda path: _closed(path.parent), _as_nobody(call)),
         ):
-            words = says.replace(name, place).replace("WHY", why)
-            yield FileRow(entry, argument, kind, _place(place, make), run, words, error)
-    for entry, argument, name, call, says, error in FOLDER_WRITERS:
-        for kind, place, make, run, why in (
-            ("a file is in its place", name, _old, call, "File exists"),
-            ("a file is above it", f"file/{name}", lambda path: _old(path.parent), call, "Not a directory"),
-            ("a disk that is full", name, _nothing, _full(call), "File too large"),
+            yield FileRow(entry, argument, kind, _place(place, make), run, named=named)
+    for entry, argument, named, name, call in FOLDER_WRITERS:
+        one_by_one = entry in (
+            "pre_convex_lab.solvers.write_set",
+            "pre_convex_lab.solvers.export_cbf",
+        )  # they call the writer of single files
+        for kind, place, make, run, other in (
+            ("a file is in its place", name, _old, call, named),
+            ("a file is above it", f"file/{name}", lambda path: _old(path.parent), call, named),
+            ("full disk", name, _nothing, _full(call), "path" if one_by_one else named),
         ):
-            words = says.replace(f"to {name}", f"to {place}").replace("WHY", why)
-            if kind == "a disk that is full" and entry in ("benchmark.write_set", "benchmark.export_cbf"):
-                words = f"path: cannot write to {name}/000-…(File too large){ROOM}"
-            yield FileRow(entry, argument, kind, _place(place, make), run, words, error)
+            yield FileRow(entry, argument, kind, _place(place, make), run, named=other)
 
 
-#: kind: what is no name of a file or folder; a number is not that of an open file, either
-NO_NAME: dict[str, Any] = {"None": None, "number": 0, "bytes": b"a", "list": ["a"], "a zero in it": "a\0b"}
+#: values that are not the name of a file; a number must not be taken for an open file, either
+NO_NAME: dict[str, Any] = {"None": None, "number": 0, "bytes": b"a", "list": ["a"], "null character": "a\0b"}
 
 
 def _named() -> Iterator[FileRow]:
-    """What is said where no name is given."""
-    readers = {"load": pre.load, "benchmark.read_case": read_case, "experiments.read_outcome": read_outcome}
+    """Rows for values that are not the name of a file, and for objects that are not a fit."""
+    readers = {
+        "load": pre.load,
+        "pre_convex_lab.solvers.read_case": read_case,
+        "pre_convex_lab.paper.read_outcome": read_outcome,
+    }
     calls = [(entry, "path", call) for entry, call in readers.items()]
-    calls += [("benchmark.read_set", "folder", read_set), ("benchmark.read_run", "folder", read_run)]
-    calls += [row[:2] + (row[3],) for row in [*FILE_WRITERS, *FOLDER_WRITERS] if not row[0].endswith("--out")]
+    calls += [
+        ("pre_convex_lab.solvers.read_set", "folder", read_set),
+        ("pre_convex_lab.solvers.read_run", "folder", read_run),
+    ]
+    calls += [(row[0], row[1], row[4]) for row in [*FILE_WRITERS, *FOLDER_WRITERS] if not row[0].endswith("--out")]
     for entry, argument, call in calls:
         for kind, value in NO_NAME.items():
-            words = f"{argument}: {value!r} is not the name of a file; pass text or a pathlib.Path"
-            yield FileRow(entry, argument, f"no name: {kind}", lambda _, value=value: value, call, words)
-    no_fits = {
-        "an estimator without a fit": (pre.PosteriorRatio(), "this PosteriorRatio is not fitted yet; call fit first"),
-        "no estimator": (3, "fit: a int cannot be written; use one of PosteriorRatio, …"),
-    }
-    for kind, (fit, words) in no_fits.items():
-        error = DataError if fit == 3 else pre.UnfittedError
-        yield FileRow("save", "fit", kind, lambda _, fit=fit: fit, lambda fit: pre.save(fit, "a"), words, error)
+            yield FileRow(entry, argument, f"not a name: {kind}", lambda _, value=value: value, call)
+    save = lambda fit: pre.save(fit, "a")  # noqa: E731
+    yield FileRow(
+        *("save", "fit", "an estimator without a fit", lambda _: pre.PosteriorRatio(), save, pre.UnfittedError),
+        named="PosteriorRatio",
+    )
+    yield FileRow("save", "fit", "not an estimator", lambda _: 3, save)
 
 
 ROWS: list[FileRow] = [*_named(), *(row for reader in READERS for row in _reading(reader)), *ODD, *_writing()]

@@ -13,7 +13,7 @@ PARTS = {
     "applications": applications,
     "plots": plots,
 }
-#: parts whose rows say what is left on disk, too; ``tests/test_failures_files.py`` runs them
+#: parts that ``tests/test_failures_files.py`` runs, because their rows also check what is left on disk
 ON_DISK = {"files": files, "commands": commands}
 ROWS = [row for part in PARTS.values() for row in part.ROWS]
 TAKEN = [row for part in PARTS.values() for row in getattr(part, "TAKEN", [])]

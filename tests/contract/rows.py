@@ -1,39 +1,55 @@
-"""A promise about bad input, and one about unusual input that is good."""
+"""Types of rows: bad input and its error; unusual but valid input; edge cases with a known answer."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from traceback import clear_frames
 from typing import Any
 
 from pre_convex import DataError
 
 
 class OwnError(Exception):
-    """What a function of the user raises; it comes through as it is, with its own traceback."""
+    """Raised by a user's function; the library must let it through unchanged."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """``entry`` called with a bad ``argument`` raises ``error``, which says ``says``; … stands for any words."""
+    """``entry`` called with a bad ``argument`` raises exactly ``error``, and the error names the argument.
+
+    ``named`` is what the error names where that is not the argument itself, such as ``features(x_p)``. ``family`` is
+    the family of ``kinds.py`` that the row was made from, if any.
+    """
 
     entry: str
     argument: str
     kind: str
     call: Callable[[], Any]
-    says: str
     error: type[BaseException] = DataError
+    named: str = ""
+    family: str = ""
 
     @property
     def name(self) -> str:
-        """What a test of this row is called."""
+        """The row in words; rows have different names."""
         return f"{self.entry}({self.argument}): {self.kind}"
+
+    @cached_property
+    def raised(self) -> BaseException | None:
+        """The error that the call raises, or None."""
+        try:
+            self.call()
+        except Exception as error:
+            clear_frames(error.__traceback__)  # the error is kept, but not the arrays of the call
+            return error
+        return None
 
 
 @dataclass(frozen=True)
 class Taken:
-    """``call`` gives the same numbers for ``unusual`` as for ``plain``: an input that is unusual and good."""
+    """``call`` returns the same numbers for ``unusual`` as for ``plain``: an unusual form of valid input."""
 
     entry: str
     argument: str
@@ -47,18 +63,12 @@ class Taken:
 
 @dataclass(frozen=True)
 class Known:
-    """``call`` gives ``answer``: an input at the edge of what makes sense, and what is known about it."""
+    """``call`` returns ``answer``: an edge case whose answer is known."""
 
     entry: str
     argument: str
     kind: str
     call: Callable[[], Any]
     answer: Any
-    says: str = ""
 
     name = Row.name
-
-
-def matches(says: str, message: str) -> bool:
-    """Whether the whole message is as promised."""
-    return re.fullmatch(".*".join(re.escape(part) for part in says.split("…")), message, re.S) is not None

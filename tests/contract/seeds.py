@@ -1,12 +1,12 @@
-"""Random numbers: what they may be made from."""
+"""Rows about seeds and random generators."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import pre_convex as pre
-from pre_convex.bootstrap import bootstrap
-from pre_convex.selection import automatic_radius, cross_validated_kernel, cross_validated_radius
+from pre_convex.statistics.bootstrap import bootstrap
+from pre_convex.statistics.selection import automatic_radius, cross_validated_kernel, cross_validated_radius
 
 from .applications import DETECTOR, explained
 from .kinds import seed

@@ -1,6 +1,6 @@
-"""Fuzz every reader of files with atheris, each in a process of its own: ``make fuzz-readers``.
+"""Fuzz every reader of files with atheris, each in its own process: ``make fuzz-readers``.
 
-What breaks one is kept in ``tests/fuzz/crashes``, where ``tests/test_fuzz_crashes.py`` reads it from then on.
+Inputs that crash a reader are kept in ``tests/fuzz/crashes`` and read by ``tests/fuzz/test_crashes.py`` from then on.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import tempfile
 from pathlib import Path
 
 import atheris
-import numpy as np  # noqa: F401  before it would be instrumented, too
+import numpy as np  # noqa: F401  imported first, so that it is not instrumented
 import sklearn.base  # noqa: F401
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
-with atheris.instrument_imports(include=["pre_convex", "zipfile"]):  # their branches guide the search
+with atheris.instrument_imports(include=["pre_convex", "zipfile"]):  # coverage of these guides the search
     from targets import TARGETS, attempt
 
 import robustness  # noqa: E402
 from storing import store  # noqa: E402
 
-#: seconds and megabytes that one input may take
+#: limits of one input
 SECONDS, MEGABYTES = 10, 2048
-#: a disk in memory, if there is one: every input is a file
+#: RAM disk, if there is one, because every input is a file
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def campaign(name: str, runs: int, seed: int) -> dict[str, object]:
-    """Fuzz one reader; what was done, and how many inputs broke it."""
+    """Fuzz one reader and return a row of results."""
     folder, parent = tempfile.mkdtemp(prefix="fuzz-", dir=MEMORY), os.getpid()
     try:
         corpus, log = Path(folder) / "corpus", Path(folder) / "log"
@@ -60,7 +60,7 @@ def campaign(name: str, runs: int, seed: int) -> dict[str, object]:
 
 
 def _in_child(name: str, options: list[str], folder: Path, log: Path) -> int:
-    """Exit code of a process that fuzzes one reader and says what it does in a log."""
+    """Exit code of a child process that fuzzes one reader and writes a log."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -74,15 +74,15 @@ def _in_child(name: str, options: list[str], folder: Path, log: Path) -> int:
         attempt(target, data, place)
 
     atheris.Setup([sys.argv[0], *options], one)
-    atheris.Fuzz()  # ends the process, and on its way out writes down what broke the reader
-    raise AssertionError("atheris has not ended the process")
+    atheris.Fuzz()  # exits the process, after writing a crashing input to disk
+    raise AssertionError("atheris did not exit the process")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=50_000, help="inputs of each reader")
+    parser.add_argument("--runs", type=int, default=50_000, help="inputs per reader")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=list(TARGETS), choices=list(TARGETS), help="some readers")
+    parser.add_argument("--only", nargs="*", default=list(TARGETS), choices=list(TARGETS), help="readers to fuzz")
     parser.add_argument("--store", action="store_true", help="write the results file and the table that quotes it")
     chosen = parser.parse_args()
     rows = []

@@ -1,4 +1,4 @@
-"""What is fuzzed: every reader of files, given bytes. Only errors of this package may come out."""
+"""Fuzz targets: every reader of files, given bytes; it may raise errors of this package only."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pre_convex_lab.paper.digits.mnist import read_idx
+from pre_convex_lab.paper.record import read_outcome
+from pre_convex_lab.solvers.case_files import read_case, read_set, write_case, write_set
+from pre_convex_lab.solvers.metrics import Verdict
+from pre_convex_lab.solvers.records import ROWS, Row, header, read_run, row_line
+from pre_convex_lab.solvers.sets import load_set
 
 import pre_convex as pre
 from pre_convex.applications.detection.recordings import read_prior, read_recording
-from pre_convex.benchmark.exchange import read_case, read_set, write_case, write_set
-from pre_convex.benchmark.metrics import Verdict
-from pre_convex.benchmark.records import ROWS, Row, header, read_run, row_line
-from pre_convex.benchmark.sets import load_set
-from pre_convex.experiments.mnist import read_idx
-from pre_convex.experiments.record import read_outcome
-from pre_convex.sources import open_source
-from pre_convex.tables import read_table
+from pre_convex.data.sources import open_source
+from pre_convex.data.tables import read_table
 
 X = np.random.default_rng(0).normal(size=(12, 2))
 FACTS = {"format": 1, "sets": [{"name": "s", "names": ["a"]}], "contenders": [["SCS", "dual"]]}
@@ -35,7 +35,7 @@ RECORD = {"findings": [{"question": "q", "ours": "1"}], "verdict": "holds", "dat
 
 @dataclass(frozen=True)
 class Target:
-    """A reader, the name of the file that it is given, good files to begin with, and what is put around the bytes."""
+    """A reader, the name of its file, valid seed files, and a function that wraps the fuzzed bytes."""
 
     file: str
     read: Callable[[Path], Any]
@@ -44,18 +44,18 @@ class Target:
 
 
 def attempt(target: Target, data: bytes, folder: Path) -> bool:
-    """Whether the bytes are taken; any error but the package's own comes through."""
+    """Whether the reader accepts the bytes; errors of other types than the package's own propagate."""
     path = folder / target.file
     path.write_bytes(target.wrap(data))
     with suppress(pre.PreConvexError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy's, of headers that Python 2 wrote
+        warnings.simplefilter("ignore")  # NumPy warns of headers written by Python 2
         target.read(path)
         return True
     return False
 
 
 def _written(write: Callable[[Path], Any], suffix: str) -> bytes:
-    """The bytes of a file that something writes."""
+    """Content of a file made by ``write``."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ def _savez(**arrays: Any) -> bytes:
     return out.getvalue()
 
 
-def _packed(**arrays: Any) -> bytes:
+def _savez_compressed(**arrays: Any) -> bytes:
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)
     return out.getvalue()
@@ -83,7 +83,7 @@ def _npy(array: Any) -> bytes:
 
 
 def _zip(data: bytes) -> bytes:
-    """An archive whose checksums are right, so that what is inside is looked at."""
+    """An archive with correct checksums, so that its content is read."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("x.npy", data)
@@ -107,7 +107,7 @@ def _arrays(whole: bytes) -> dict[str, Any]:
 
 
 def _with_header(data: bytes) -> bytes:
-    """The first fit with another header, if the bytes are a text."""
+    """The first fit with another header, if the bytes are text."""
     try:
         return _savez(**{**_arrays(_fits()[0]), "header": np.array(data.decode())})
     except (UnicodeDecodeError, ValueError):
@@ -143,7 +143,7 @@ def _wav() -> bytes:
 
 
 def _read_rows(path: Path) -> Any:
-    """A run whose facts are good."""
+    """Rows of a run with a valid run.json."""
     (path.parent / "run.json").write_text(json.dumps(FACTS))
     return read_run(path.parent)
 
@@ -168,7 +168,9 @@ TARGETS = {
     "rows": Target(ROWS, _read_rows, lambda: [_rows()]),
     "outcome": Target("a.json", read_outcome, lambda: [json.dumps(RECORD).encode()]),
     "csv": Target("a.csv", read_table, lambda: [b"a,b\n1,2\n-3.5e2,inf\n", b'\xef\xbb\xbf"a,1",b\r\n"1",2\r\n']),
-    "npz": Target("a.npz", read_table, lambda: [_savez(x=X), _packed(x=X, ll=X[:, 0], columns=np.array(["u", "v"]))]),
+    "npz": Target(
+        "a.npz", read_table, lambda: [_savez(x=X), _savez_compressed(x=X, ll=X[:, 0], columns=np.array(["u", "v"]))]
+    ),
     "npz-part": Target("a.npz", read_table, lambda: [_npy(X), _npy(X.astype(">f4")), _npy(X.astype(str))], _zip),
     "parquet": Target(
         "a.parquet", read_table, lambda: [_parquet(), _parquet(compression="none", use_dictionary=False)]

@@ -1,10 +1,10 @@
-"""Golden values: small problems solved once at 50 digits, without a line of the package.
+"""Golden values: small problems solved once at 50 digits, without any code of the package.
 
-    PYTHONPATH=tests python tests/golden/make_golden.py
+    PYTHONPATH=tests/helpers python tests/golden/make_golden.py
 
-writes ``values.json`` beside this file. Data are decimals that float64 reads back as they were; answers have 50 digits.
-Newton's method with halved steps solves the optimality conditions on a face of the penalty; for the norms inf and 1
-all faces are tried, and one of them must satisfy the conditions of the whole. ``test_golden.py`` proves the file anew.
+writes ``values.json`` next to this file. Data are decimals that survive a round trip through float64; answers have 50
+digits. A damped Newton method solves the optimality conditions for one active set of the penalty; for the norms inf and
+1 all active sets are tried, and one of them must satisfy all conditions. ``test_golden.py`` verifies the file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from exact import Exact, dot, face, mp, mpf, norm_of
+from exact import Exact, active_set, dot, mp, mpf, norm_of
 
 TRIANGLE = [[0.0, 0.0], [4.0, 0.0], [0.0, 2.0], [1.0, 0.5]]
 PLAIN = [[0.3, -1.2], [1.7, 0.4], [-0.8, 0.9], [0.1, 2.1], [-1.5, -0.6], [0.9, -0.2], [2.2, 1.3]]
@@ -24,7 +24,7 @@ LINE = [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [0.5, 1.0], [2.0, 0.25], [1.0, 3.0]]
 
 
 def case(name, features_q, target, log_base=None, radius=0.0, norm=2.0, **hints):
-    """One problem; ``start`` is a rough δ where zero is too far away."""
+    """One problem; ``start`` is a rough δ, if zero is too far away."""
     log_base = [0.0] * len(features_q) if log_base is None else log_base
     return {"name": name, "features_q": features_q, "target": target, "log_base": log_base, "radius": radius,
             "norm": norm, **hints}  # fmt: skip
@@ -53,7 +53,7 @@ CASES = [
 
 
 def minimise(exact, start, B, c):
-    """δ = B z that minimises the loss plus R⟨c, z⟩ (plus R‖δ‖₂, where c is zero), or None where it runs away."""
+    """δ = B z that minimises the loss plus R⟨c, z⟩ (plus R‖δ‖₂, where c is zero), or None if it diverges."""
     z = [mpf(x) for x in np.linalg.lstsq(B, np.asarray(start), rcond=None)[0]]
     P, k = mp.matrix(B.tolist()), len(exact.b)
     curved = exact.R if exact.norm == 2 else mpf(0)
@@ -93,7 +93,7 @@ def minimise(exact, start, B, c):
 
 
 def patterns(k, norm, radius):
-    """Points of all faces of the dual norm."""
+    """One point for every active set of the dual norm."""
     if norm == 2.0 or not radius:
         return [np.full(k, 0.01)]
     points = [np.array(s, dtype=float) for s in itertools.product((1, -1, 0), repeat=k) if any(s)]
@@ -106,7 +106,7 @@ def solved(entry):
     """δ that satisfies the optimality conditions at 50 digits."""
     exact = exact_of(entry)
     for point in patterns(len(exact.b), entry["norm"], entry["radius"]):
-        B, c = face(point, entry["norm"] if entry["radius"] else 2)
+        B, c = active_set(point, entry["norm"] if entry["radius"] else 2)
         delta = minimise(exact, entry.get("start", 0.01 * point), B, c)
         if delta is not None and exact.kkt(delta) < 1e-40:
             return exact, delta
@@ -126,14 +126,14 @@ def text(x):
 
 
 def plain(x):
-    """Numbers as JSON has them: infinities are text."""
+    """Numbers for JSON, with infinities as text."""
     if isinstance(x, list):
         return [plain(v) for v in x]
     return str(x) if isinstance(x, float) and np.isinf(x) else x
 
 
 def answer(entry):
-    """What is stored beside the data."""
+    """The fields that are stored with the data."""
     if "normal" not in entry:
         exact, delta = solved(entry)
         # base weights are normalised, which shifts the value
@@ -141,19 +141,19 @@ def answer(entry):
         return {"kind": "OPTIMAL", "delta": text(delta), "value": text(value)}
     exact, rows, v = exact_of(entry), entry["on_face"], [mpf(x) for x in entry["normal"]]
     F = [[mpf(x) for x in entry["features_q"][j]] for j in rows]
-    if exact.separation(v) == 0:  # on the face, one number μ or λ moves along it; here it is the first coordinate
+    if exact.separation(v) == 0:  # on the face, a problem in the first coordinate alone
         line = Exact([entry["target"][0]], [[float(f[0])] for f in F], [entry["log_base"][j] for j in rows])
         slope = minimise(line, [0.0], np.eye(1), np.zeros(1))
         value = line.value(slope) - exact.tilt([mpf(0)] * len(v))[0]
         mu = [mp.exp(a + dot(slope, f) - line.tilt(slope)[0]) for f, a in zip(line.F, line.a, strict=True)]
         return {"kind": "BOUNDARY", "value": text(value), "face_delta": text([slope[0], mpf(0)]), "weights": text(mu)}
-    # the nearest point p = F_0 + s (F_1 − F_0) has the residual that the norm asks for
+    # the nearest point is p = F_0 + s (F_1 − F_0), with the residual that is optimal in this norm
     side, off = [y - x for x, y in zip(*F, strict=True)], [b - x for b, x in zip(exact.b, F[0], strict=True)]
     if exact.norm == 2:
         s = dot(off, side) / dot(side, side)
-    elif exact.norm == np.inf:  # both coordinates of the residual alike
+    elif exact.norm == np.inf:  # both coordinates of the residual are equal
         s = (off[0] - off[1]) / (side[0] - side[1])
-    else:  # all of it in the coordinate with the larger part of the normal
+    else:  # all of it in the coordinate where the normal is larger
         s = off[0] / side[0]
     r = [o - s * x for o, x in zip(off, side, strict=True)]
     return {"kind": "INFEASIBLE", "minimal_radius": text(norm_of(r, exact.norm)), "weights": text([1 - s, s])}

@@ -1,0 +1,32 @@
+import numpy as np
+import pytest
+
+import pre_convex as pre
+from pre_convex.data.affine_span import affine_span, affine_span_of
+from pre_convex.data.rows import Rows
+
+
+def test_free_directions_are_accurate_where_columns_differ_by_many_orders_of_magnitude():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        F = rng.normal(size=(2, 2)) * [1e5, 1e-8]
+        move = F[1] - F[0]
+        free = affine_span(F).free_directions(F.mean(axis=0))
+        assert abs(float(move @ free[:, 0])) <= 1e-12 * float(np.abs(move) @ np.abs(free[:, 0]))
+        solution = pre.solve(pre.RatioProblem(np.array([0.41, 0.59]) @ F, F))
+        assert float(solution.delta @ move) == pytest.approx(np.log(0.59 / 0.41), rel=1e-9)
+
+
+def test_the_span_of_all_rows_is_found_from_a_subset():
+    rng = np.random.default_rng(0)
+    F = np.column_stack([rng.normal(size=(500, 2)), np.zeros(500), np.ones(500)])
+    F[400, 2] = 1.0  # one row leaves the plane of the others
+    F[450, 3] = 9.0  # so does this one, but it has weight zero
+    a = np.zeros(500)
+    a[450] = -np.inf
+    rows = Rows(F, a)
+    span = affine_span_of(rows, rows.take(slice(0, 100)))
+    assert span.basis.shape == (4, 3)
+    np.testing.assert_allclose(np.abs(span.null[:, 0]), [0.0, 0.0, 0.0, 1.0], atol=1e-12)
+    np.testing.assert_array_equal(span.normal_components(F[0]), [0.0])
+    assert abs(span.normal_components(F[450])[0]) == pytest.approx(8.0)

@@ -1,0 +1,60 @@
+"""Estimators with kernels: against the dual on the Gram matrix, length scale, landmarks."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import pre_convex as pre
+
+
+def bimodal(seed, n=300):
+    rng = np.random.default_rng(seed)
+    x_q = 1.5 * rng.normal(size=(2 * n, 1))
+    return np.concatenate([rng.normal(-2, 0.5, (n, 1)), rng.normal(2, 0.5, (n, 1))]), x_q
+
+
+def test_a_kernel_beats_linear_features_on_a_bimodal_ratio():
+    x_p, x_q = bimodal(0)
+    held_p, held_q = bimodal(1)
+    scores = {f: pre.KLIEP(f, radius="auto").fit(x_p, x_q).score(held_p, held_q) for f in ("linear", "kernel")}
+    assert scores["kernel"] > scores["linear"] + 0.2
+
+
+@pytest.mark.parametrize(("kind", "n"), [("rbf", 150), ("laplacian", 40), ("polynomial", 150)])
+def test_a_kernel_fit_is_the_dual_on_the_gram_matrix(kind, n):
+    x_p, x_q = bimodal(2, n)
+    kernel = pre.Kernel(kind, length_scale=1.0 if kind != "polynomial" else 3.0)
+    R = 0.1
+    fit = pre.KLIEP(kernel, radius=R).fit(x_p, x_q)
+    K_qq, K_pq, K_pp = kernel.gram(x_q, x_q), kernel.gram(x_p, x_q), kernel.gram(x_p, x_p)
+    joint = np.block([[K_qq, K_pq.T], [K_pq, K_pp]])
+    values, vectors = np.linalg.eigh(joint)
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T  # joint = root' root
+    n = len(x_q)  # 300 in two of the cases
+    mu = cp.Variable(n)
+    residual = root[:, n:].mean(axis=1) - root[:, :n] @ mu
+    dual = cp.Problem(
+        cp.Maximize(cp.sum(cp.entr(mu)) - np.log(n) * cp.sum(mu)), [cp.sum(mu) == 1, cp.norm(residual) <= R]
+    )
+    dual.solve(solver="CLARABEL")
+    assert -fit.divergence_ == pytest.approx(dual.value, abs=1e-6)
+    np.testing.assert_allclose(fit.mu_, mu.value, atol=1e-5)
+
+
+def test_the_length_scale_is_cross_validated():
+    x_p, x_q = bimodal(0, 100)
+    held_p, held_q = bimodal(1)
+    chosen = pre.KLIEP(pre.Kernel(length_scale="cv"), radius="auto").fit(x_p, x_q)
+    wide = pre.KLIEP(pre.Kernel(length_scale=50.0), radius="auto").fit(x_p, x_q)
+    assert chosen.features_.length_scale < 5.0
+    assert chosen.score(held_p, held_q) > wide.score(held_p, held_q)
+
+
+def test_landmarks_come_close_to_the_exact_kernel():
+    x_p, x_q = bimodal(0)
+    exact = pre.KLIEP(pre.Kernel(length_scale=1.0), radius=0.05).fit(x_p, x_q)
+    few = pre.KLIEP(pre.Kernel(length_scale=1.0, landmarks=12), radius=0.05).fit(x_p, x_q)
+    assert len(few.delta_) == 12
+    assert few.divergence_ == pytest.approx(exact.divergence_, abs=0.02)
+    many = np.random.default_rng(0).normal(size=(6000, 1))
+    assert len(pre.KLIEP(pre.Kernel(), radius=0.1).fit(many[:3000] + 0.5, many[3000:]).delta_) <= 500
