@@ -1,21 +1,21 @@
 # Two commands do everything on a fresh machine with Python (>= 3.11) and make:
-#   make demo    set up .venv, solve one problem with every solver, write a figure
-#   make test    set up .venv, run the tests
+#   make demo    create .venv, solve one problem with every solver, write a figure
+#   make test    create .venv, run the tests
 # make docs builds the site into docs/_build/html (formulas come from an npm package, so it needs npm)
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.stamp
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign fuzz soak fuzz-readers clean
 
-demo: setup
+demo: .venv/.demo
 	$(BIN)/pre-convex demo
 
 # bytecode is kept, also where the environment says otherwise: tests start many processes
-test: setup
+test: .venv/.tests
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
-docs: setup docs/lessons/.stamp
+docs: .venv/.docs docs/lessons/.stamp
 	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs docs/_build/html $(ARGS)
 
 # sphinx-gallery runs a lesson again when the lesson has changed; what it prints may have changed with the package, too
@@ -24,61 +24,62 @@ docs/lessons/.stamp: $(shell find pre_convex -name '*.py' -not -path '*/lessons/
 	mkdir docs/lessons
 	@touch $@
 
-linkcheck: setup
+linkcheck: .venv/.docs
 	$(BIN)/python -m sphinx -b linkcheck docs docs/_build/linkcheck $(ARGS)
 
-setup: $(STAMP)
+# everything that a contributor needs
+setup: .venv/.tests .venv/.lint
 
-lint: setup
+lint: .venv/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: setup
+format: .venv/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup
+bench: .venv/.all
 	$(BIN)/python benchmarks/scale.py --only passes penalties small large $(ARGS)
 
-bench-scale: setup
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group peers
+bench-scale: .venv/.all
+	$(PIP) --group peers
 	$(BIN)/python benchmarks/scale.py $(ARGS)
 
-peers: setup
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group peers
-	-$(BIN)/python -m pip install --quiet --constraint constraints.txt --group peers-adapt
+peers: .venv/.all
+	$(PIP) --group peers
+	-$(PIP) --group peers-adapt
 	$(BIN)/python benchmarks/peers.py $(ARGS)
 
-solvers: setup
+solvers: .venv/.all
 	$(BIN)/python benchmarks/solvers.py $(ARGS)
 
-costs: setup
+costs: .venv/.all
 	$(BIN)/python benchmarks/costs.py $(ARGS)
 
-coverage: setup
+coverage: .venv/.all
 	$(BIN)/python benchmarks/interval_coverage.py $(ARGS)
 	$(BIN)/python benchmarks/explanation_coverage.py $(ARGS)
 
-experiments: setup
+experiments: .venv/.all
 	$(BIN)/python benchmarks/experiments.py $(ARGS)
 
-picture: setup
+picture: .venv/.all
 	$(BIN)/python docs/picture.py
 
-mutate: setup
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group mutate
+mutate: .venv/.tests
+	$(PIP) --group mutate
 	$(BIN)/python benchmarks/mutation.py $(ARGS)
 
 # wheel and sdist, then into an environment without anything else
-dist: setup
+dist: .venv/.tests
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 
 dist-check: dist
 	$(BIN)/python benchmarks/dist_check.py
 
-licences: setup
+licences: .venv/.tests
 	$(BIN)/python benchmarks/licences.py
 
 # all tests with the lower bounds of pyproject.toml, with the newest of everything, with constraints.txt on another PYTHON
@@ -86,30 +87,49 @@ test-oldest test-newest test-pinned: test-%:
 	$(PYTHON) -m venv --clear .venv-$*
 	$(PYTHON) benchmarks/environments.py pins $* > .venv-$*/pins.txt
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	.venv-$*/bin/python -m pip install --quiet --constraint .venv-$*/pins.txt --editable '.[all,ecos]' --group tests --group docs
+	.venv-$*/bin/python -m pip install --quiet --constraint .venv-$*/pins.txt --editable '.[all]' --group tests --group docs
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-$*/bin/python benchmarks/environments.py test $* $(ARGS)
 
-campaign: setup
+campaign: .venv/.tests
 	$(BIN)/python benchmarks/campaign.py $(ARGS)
 
-fuzz: setup fuzz-readers
+fuzz: .venv/.tests fuzz-readers
 	$(BIN)/python benchmarks/fuzz.py $(ARGS)
 
-soak: setup
+soak: .venv/.tests
 	$(BIN)/python benchmarks/soak.py $(ARGS)
 
-fuzz-readers: setup
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group fuzz
+fuzz-readers: .venv/.tests
+	$(PIP) --group fuzz
 	$(BIN)/python tests/fuzz/fuzz_readers.py $(ARGS)
 
 clean:
 	rm -rf mutants .venv .venv-oldest .venv-newest .venv-pinned .venv-empty .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/lessons
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml constraints.txt
+# each target installs what it needs and no more; a stamp says that it is there and pyproject.toml has not changed since
+.venv/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pre_convex needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,ecos]' \
-		--group tests --group lint --group docs
+	$(PIP) --upgrade pip
+	@touch $@
+
+.venv/.demo: .venv/.created pyproject.toml constraints.txt
+	$(PIP) --editable '.[cli,plot]'
+	@touch $@
+
+.venv/.all: .venv/.created pyproject.toml constraints.txt
+	$(PIP) --editable '.[all]'
+	@touch $@ .venv/.demo
+
+.venv/.tests: .venv/.all
+	$(PIP) --group tests --group docs
+	@touch $@
+
+.venv/.docs: .venv/.all
+	$(PIP) --group docs
+	@touch $@
+
+.venv/.lint: .venv/.all
+	$(PIP) --group lint
 	@touch $@
