@@ -36,9 +36,11 @@ _HOMES = {
     "Program": "programs",
     "RatioClassifier": "estimators",
     "RatioProblem": "problem",
+    "Settings": "solvers",
     "Solution": "solution",
     "Solutions": "solvers",
     "SolveError": "errors",
+    "Stage": "solution",
     "Status": "solution",
     "UnfittedError": "estimators",
     "UnknownSolverError": "errors",
@@ -109,7 +111,9 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .programs import dual_program as dual_program
     from .programs import primal_program as primal_program
     from .solution import Solution as Solution
+    from .solution import Stage as Stage
     from .solution import Status as Status
+    from .solvers import Settings as Settings
     from .solvers import Solutions as Solutions
     from .solvers import compare as compare
     from .solvers import installed_solvers as installed_solvers

@@ -145,7 +145,7 @@ class RatioProblem:
         self._features_p = None if features_p is None else read_only(features_p)
         self._log_weights_p = None if log_weights_p is None else read_only(log_weights_p)
         self._paired = paired
-        self._rows = make_rows(features_q, log_base)
+        self._rows = make_rows(features_q, log_base).with_origin(self._target)
 
     def _replace(self, **attributes: Any) -> Self:
         """A copy with some (private) attributes replaced; the new values are not validated."""
@@ -168,7 +168,7 @@ class RatioProblem:
         if state["_rows"] is None:
             F, a = state["_features_q"], state["_log_base"]
             a = uniform_log_weights(len(F)) if a is None else a
-            state |= {"_log_base": a, "_rows": make_rows(F, a)}
+            state |= {"_log_base": a, "_rows": make_rows(F, a).with_origin(state["_target"])}
         self.__dict__.update(state)
 
     def __repr__(self) -> str:
@@ -404,13 +404,11 @@ class RatioProblem:
         """The same problem, in memory, with the target as the origin of all sums over rows."""
         return self._replace(_rows=self.rows.with_origin(self.target))
 
-    def change_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
-        """The problem with features (F − centre) · basis and R = 0.
+    def change_coordinates(self, basis: Array) -> RatioProblem:
+        """The problem with features (F − b) · basis, target zero and R = 0.
 
         Parameters
         ----------
-        centre : array of shape (k,)
-            New origin, relative to that of :attr:`rows`.
         basis : array of shape (k, r)
             One column for each new coordinate.
 
@@ -418,8 +416,8 @@ class RatioProblem:
         -------
         RatioProblem
         """
-        features = (self.rows.take(slice(None)).features - centre) @ basis
-        return RatioProblem((self.centred_target - centre) @ basis, features, self.log_base)
+        features = self.rows.take(slice(None)).features @ basis
+        return RatioProblem(np.zeros(basis.shape[1]), features, self.log_base)
 
     @property
     def n_q(self) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,14 +17,17 @@ from .certificate.certificate import Certificate
 
 if TYPE_CHECKING:
     from .feasibility import Hull
+    from .solvers.settings import Settings
 
-__all__ = ["Solution", "Status"]
+__all__ = ["Solution", "Stage", "Status"]
 
 
 class Status(StrEnum):
     """Verdict on an answer, as a sentence that says what to do."""
 
     OPTIMAL = "Optimal: the duality gap proves the answer to the requested tolerance."
+    ITERATION_LIMIT = "Stopped at the iteration limit: the gap says how far the answer may be from optimal."
+    TIME_LIMIT = "Stopped at the time limit: the gap says how far the answer may be from optimal."
     INACCURATE = "Inaccurate: the gap is larger than the tolerance; try another solver, or a larger tol."
     BOUNDARY = "On the boundary: optimal weights exist, but delta runs to infinity; any larger radius has a solution."
     INFEASIBLE = "Infeasible: the target is further from the hull than the radius; see the minimal radius."
@@ -33,6 +37,38 @@ class Status(StrEnum):
     def ok(self) -> bool:
         """Whether the answer is proven optimal."""
         return self is Status.OPTIMAL
+
+
+class Stage(NamedTuple):
+    """One stage of a solve.
+
+    Attributes
+    ----------
+    name : str
+        What the stage did.
+    rows : int
+        Rows that its passes read.
+    passes : int
+        Number of passes over these rows.
+    seconds : float
+        Time that it took.
+    gap : float
+        Certified gap at its end; nan if none was computed.
+    reason : str
+        Why it ended.
+    """
+
+    name: str
+    rows: int
+    passes: int
+    seconds: float
+    gap: float
+    reason: str
+
+    def __str__(self) -> str:
+        gap = "" if math.isnan(self.gap) else f"  gap {self.gap:.1e}"
+        passes = f"{self.passes} pass{'' if self.passes == 1 else 'es'}"
+        return f"{self.name:<12} {self.rows:>10,} rows  {passes:<10} {self.seconds:9.4f} s{gap}  {self.reason}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +103,10 @@ class Solution:
         The solver's own status, to compare with the certificate.
     polished : bool
         False for a cone solver's own answer that was not refined by Newton steps.
+    settings : Settings or None
+        Settings of the solve.
+    trace : tuple of Stage
+        Stages of the solve, what each of them cost, and why it ended.
 
     Examples
     --------
@@ -91,6 +131,8 @@ class Solution:
     solve_time: float = 0.0
     claim: str = ""
     polished: bool = True
+    settings: Settings | None = None
+    trace: tuple[Stage, ...] = ()
 
     def __post_init__(self) -> None:
         self.delta.flags.writeable = False

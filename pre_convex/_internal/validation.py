@@ -29,6 +29,7 @@ __all__ = [
     "call_user_function",
     "check_dtype",
     "check_length",
+    "check_positive",
     "check_radius",
     "check_tol",
     "column_names",
@@ -372,6 +373,14 @@ def as_fraction(x: Any, name: str, example: str = "0.05 or 0.95") -> float:
     value = as_scalar(x, name)
     if not 0.0 < value < 1.0:
         raise DataError(name, f"{value!r} is not between 0 and 1", f"pass a number such as {example}")
+    return value
+
+
+def check_positive(x: Any, name: str, example: str = "10.0") -> float:
+    """A finite number above 0."""
+    value = as_scalar(x, name)
+    if not value > 0.0:
+        raise DataError(name, f"{value!r} is not above 0", f"pass a number such as {example}")
     return value
 
 

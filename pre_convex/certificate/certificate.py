@@ -16,23 +16,27 @@ and H_S are the mean and scatter of F over S under μ; the bound from a subset i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._internal.linear_algebra import EPS
+from .._internal.entropy import safe_log
+from .._internal.linear_algebra import EPS, psd_solver
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, MAX_PARAMETER, as_vector, check_tol
 from ..data.passes import Summary, tilt
-from ..data.rows import Rows
-from ..feasibility.hull import is_too_far
-from ..penalties import BallPenalty, Penalty, make_penalty
+from ..data.requests import ALL, Alone, Requests, Tilt
+from ..penalties import Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
-from .lift import Lift, lift_at
+from .lift import ROUND_OFF, Lift
 
-__all__ = ["Certificate", "certify", "make_certificate", "value_round_off"]
+__all__ = ["Certificate", "Proof", "certificate_of", "certify", "make_certificate", "prove", "value_round_off"]
+
+#: once the gap is this small, no better bound is sought
+NEGLIGIBLE_GAP = 1e-12
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,50 @@ def value_round_off(*sizes: float) -> float:
     return 4.0 * EPS * (1.0 + sum(abs(float(size)) for size in sizes))
 
 
+class Proof(NamedTuple):
+    """What a lift proves: the gap with its round-off, that round-off alone, and the spread of the features."""
+
+    gap: float
+    noise: float
+    spread: float
+
+
+def prove(
+    delta: Array, summary: Summary, penalty: Penalty, shift: Array, level: int = ALL, offset: float = 0.0
+) -> Requests[Proof]:
+    """Duality gap of δ by a lift on the rows of one level.
+
+    Parameters
+    ----------
+    delta : ndarray of shape (k,)
+        Ratio parameter δ.
+    summary : Summary
+        Result of a pass over all rows at δ.
+    penalty : Penalty
+        g(δ).
+    shift : ndarray of shape (k,)
+        Size of the target relative to the origin of the sums; zero if the origin is the target.
+    level : int, default ALL
+        Number of the level that is lifted; any rows give a valid bound, more rows a tighter one.
+    offset : float, default 0.0
+        Size of constants that cancel in the logits.
+    """
+    on_level = summary
+    if level != ALL or summary.covariance is None:
+        on_level = yield Tilt(delta, True, level, weighted=False, guess=summary.log_z)
+    lift = Lift(delta, summary.log_z, on_level, level, shift)
+    g, r = penalty.value(delta), -summary.mean
+    noise = value_round_off(summary.log_z, float(lift.size @ np.abs(delta)), g, offset)
+    gap = math.inf
+    if math.isfinite(noise) and np.all(np.isfinite(lift.scatter)):  # after overflow nothing can be proven
+        margin = lift.margin(r)
+        trial, slack = penalty.trial(delta, r, lift.scatter, margin)
+        lifted = yield from lift.move(r - trial, margin)
+        if lifted is not None:
+            gap = slack + float(lifted.remainder @ np.abs(delta)) + lifted.cost
+    return Proof(gap + noise, noise, float(np.sqrt(lift.spread @ lift.spread)))
+
+
 def make_certificate(
     problem: RatioProblem,
     delta: Array,
@@ -126,7 +174,6 @@ def make_certificate(
     *,
     penalty: Penalty | None = None,
     summary: Summary | None = None,
-    rows: Rows | None = None,
 ) -> Certificate:
     """Certificate of (δ, μ), for solvers that have computed parts of it.
 
@@ -142,47 +189,71 @@ def make_certificate(
         By default R‖δ‖_* of the problem.
     summary : Summary, optional
         Result of a pass at δ; computed by default.
-    rows : Rows, optional
-        The subset S of [LIFT]; all rows by default.
     """
     delta = as_vector(delta, "delta", problem.k)
-    terms = penalty or BallPenalty(problem.moment_norm, problem.radius)
-    summary = summary or tilt(problem.rows, delta, covariance=False)
-    b = problem.centred_target
-    r_tilted = b - summary.mean
-    g = terms.value(delta)
-    value = float(summary.log_z - b @ delta + g)
-    lift = lift_at(problem.rows, delta, summary, rows, b)
-    noise = value_round_off(summary.log_z, (np.abs(b) + lift.centred_size) @ np.abs(delta), g)
-    finite = np.isfinite(noise) and np.all(np.isfinite(lift.scatter))  # after overflow nothing can be proven
-    gap = terms.gap(delta, r_tilted, lift) + noise if finite else np.inf
-    r, simplex, e_qn = r_tilted, 0.0, 0.0
-    if mu is not None:
-        mu = as_vector(mu, "mu", problem.n_q, limit=MAX_ENTRY)
-        simplex = max(abs(float(mu.sum()) - 1.0), -float(mu.min()), 0.0)
-        clean = np.maximum(mu, 0.0)
-        clean = clean / (clean.sum() or 1.0)
-        r = problem.residual(clean)
-        e_qn = float(np.linalg.norm(r - r_tilted))
-        if e_qn <= 1e-14 * float(np.linalg.norm(np.abs(b) + lift.size)):  # round-off
-            e_qn = 0.0
-        negligible = gap <= 1e-13 * (1.0 + abs(value))
-        if isinstance(terms, BallPenalty) and not negligible and clean.any() and problem.rows.in_memory:
-            all_rows = problem.rows.take(slice(None))
-            lower = terms.bound(r, delta, Lift(all_rows, clean, problem.rows.origin, b), problem.log_base)
-            gap = min(gap, value - lower + noise)
-    gap = gap if gap == gap else np.inf  # nan proves nothing
+    penalty = penalty or make_penalty(problem)
+    if summary is None or summary.covariance is None:
+        summary = tilt(problem.rows, delta)
+    proof = Alone(problem.rows).run(prove(delta, summary, penalty, np.zeros(problem.k)))
+    if mu is None:
+        return certificate_of(problem, delta, summary, penalty, proof)
+    mu = as_vector(mu, "mu", problem.n_q, limit=MAX_ENTRY)
+    simplex = max(abs(float(mu.sum()) - 1.0), -float(mu.min()), 0.0)
+    clean = np.maximum(mu, 0.0)
+    clean = clean / (clean.sum() or 1.0)
+    value = summary.log_z + penalty.value(delta)
+    r = problem.residual(clean)
+    if proof.gap > NEGLIGIBLE_GAP * (1.0 + abs(value)) and clean.any() and problem.rows.in_memory:
+        lower = Alone(problem.rows.with_log_base(safe_log(clean))).run(_dual_bound(problem, clean, delta, penalty))
+        proof = proof._replace(gap=min(proof.gap, value - lower + proof.noise))
+    e_qn = float(np.linalg.norm(r + summary.mean))
+    certificate = certificate_of(problem, delta, summary, penalty, proof, r)
+    return replace(certificate, simplex_residual=simplex, e_qn=e_qn if e_qn > 1e-14 * proof.spread else 0.0)
+
+
+def _dual_bound(problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty) -> Requests[float]:
+    """D(μ') − g*(r') of a lift μ' of given weights, which are base weights tilted by zero; −inf if there is none."""
+    zero = np.zeros(problem.k)
+    if np.any(problem.log_base[mu > 0.0] == -np.inf):  # a lift only rescales weights, and these must be zero
+        return -math.inf
+    summary = yield Tilt(zero, True)
+    lift, r = Lift(zero, 0.0, summary, ALL, zero), -summary.mean
+    margin = lift.margin(r)
+    trial, slack = penalty.trial(delta, r, lift.scatter, margin)
+    lifted = yield from lift.move(r - trial, margin)
+    if lifted is None:
+        return -math.inf
+    G = problem.rows.take(slice(None)).features - lift.mean
+    weights = mu * (1.0 + (G @ lifted.d - lifted.drift))
+    weights = weights / weights.sum()
+    positive = weights > 0.0
+    entropy = problem.log_base[positive] - np.log(weights[positive])
+    depth = float(weights[positive] @ np.abs(problem.log_base[positive]))
+    # what is left of the moment is worth ⟨λ, remainder⟩, λ being the multipliers of the moments in D
+    multipliers = np.abs(delta) + np.abs(psd_solver(lift.scatter)((weights[positive] * entropy) @ G[positive]))
+    round_off = 2.0 * float((lifted.remainder + ROUND_OFF * lift.size) @ multipliers) + value_round_off(depth)
+    conjugate = slack - penalty.value(delta) + float(trial @ delta)
+    return float(weights[positive] @ entropy) - conjugate - round_off
+
+
+def certificate_of(
+    problem: RatioProblem, delta: Array, summary: Summary, penalty: Penalty, proof: Proof, r: Array | None = None
+) -> Certificate:
+    """Certificate from what a lift proves; ``r`` is the residual of the weights, by default that of μ(δ)."""
+    r = -summary.mean if r is None else r
+    g = penalty.value(delta)
+    value, gap = float(summary.log_z + g), proof.gap if proof.gap == proof.gap else math.inf  # nan proves nothing
     return Certificate(
         primal_value=value,
-        dual_value=value - gap if np.isfinite(gap) else -np.inf,
+        dual_value=value - gap if math.isfinite(gap) else -math.inf,
         gap=gap,
         moment_residual=max(problem.moment_norm(r) - problem.radius, 0.0),
-        simplex_residual=simplex,
+        simplex_residual=0.0,
         slackness=g - float(r @ delta),
-        e_qn=e_qn,
-        violation=terms.violation(delta),
-        noise=noise,
-        spread=float(np.sqrt(np.trace(lift.scatter) / lift.total)),
+        e_qn=0.0,
+        violation=penalty.violation(delta),
+        noise=proof.noise,
+        spread=proof.spread,
     )
 
 
@@ -217,6 +288,6 @@ def certify(
     """
     problem = as_problem(problem)
     delta = as_vector(delta, "delta", problem.k, limit=MAX_PARAMETER)
-    terms = make_penalty(problem, penalty, constraints, too_far=is_too_far)
+    terms = make_penalty(problem, penalty, constraints)
     with np.errstate(over="ignore", invalid="ignore"):  # after overflow the gap is infinite
         return make_certificate(problem, delta, mu, penalty=terms)

@@ -9,12 +9,12 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .._internal.entropy import scalar_log
 from .._internal.typing import Array
-from .ball import NormPenalty
+from .ball import BallPenalty
 
 __all__ = ["L2Penalty"]
 
 
-class L2Penalty(NormPenalty):
+class L2Penalty(BallPenalty):
     """R‖δ‖₂: a step solves (H + λI) x = −q with λ‖x‖ = R, one equation in log λ with a slope between 0 and 1."""
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:

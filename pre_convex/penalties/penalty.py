@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from .._internal.typing import Array
-
-if TYPE_CHECKING:
-    from ..certificate.lift import Lift, LiftByPasses
 
 __all__ = ["Penalty"]
 
@@ -21,14 +18,15 @@ class Penalty(Protocol):
     def violation(self, delta: Array) -> float:
         """Largest violation of a constraint at δ."""
 
-    def gap(self, delta: Array, r: Array, lift: Lift | LiftByPasses) -> float:
-        """Proven duality gap of δ, whose tilted weights have the residual r; inf if nothing is proven."""
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float]:
+        """The residual r' to lift to, and its slack: an upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
+
+        ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u. A lift hits r' up to ``margin`` in each
+        coordinate; if g* is an indicator, it has to be zero there too.
+        """
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Minimiser of ⟨gradient, x − δ⟩ + ½(x − δ)'H(x − δ) + g(x), [STEP]."""
 
     def start(self, k: int) -> Array:
         """A point where g is finite, zero if possible."""
-
-    def shorten(self, delta: Array, null: Array) -> Array:
-        """Shortest point of δ + span(null) where g is no larger than at δ; the columns of null are orthonormal."""

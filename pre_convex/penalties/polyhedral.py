@@ -16,7 +16,7 @@ import numpy as np
 from .._internal.linear_algebra import EPS, solve_psd
 from .._internal.typing import Array
 from ..errors import SolveError
-from .ball import NormPenalty
+from .ball import BallPenalty
 
 if TYPE_CHECKING:
     from ..problem import RatioProblem
@@ -39,7 +39,7 @@ class ActiveSet(NamedTuple):
     c: Array
 
 
-class PolyhedralPenalty(NormPenalty):
+class PolyhedralPenalty(BallPenalty):
     """R‖δ‖₁ or R‖δ‖∞: a step is a linear solve once the active set is known."""
 
     def __init__(self, problem: RatioProblem, too_far: Callable[[RatioProblem, Array], bool] | None = None) -> None:

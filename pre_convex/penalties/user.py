@@ -11,7 +11,6 @@ from .._internal.typing import Array
 from ..errors import DataError, SolveError
 
 if TYPE_CHECKING:
-    from ..certificate.lift import Lift, LiftByPasses
     from ..problem import RatioProblem
     from .step_program import StepProgram
 
@@ -45,10 +44,6 @@ class UserPenalty:
         """R‖δ‖_* + g(δ)."""
         return float(self._program.total(delta))
 
-    def shorten(self, delta: Array, null: Array) -> Array:
-        """Solve a small cvxpy program."""
-        return np.asarray(self._program.shorten(delta, null))
-
     def violation(self, delta: Array) -> float:
         """Largest violation of a constraint."""
         return float(self._program.violation(delta))
@@ -58,26 +53,19 @@ class UserPenalty:
         x, *_ = self._program.solve(gradient - H @ delta, H)
         return np.asarray(x)
 
-    def gap(self, delta: Array, r: Array, lift: Lift | LiftByPasses) -> float:
-        """Gap from the value of one k-dimensional program.
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float]:
+        """The residual after a step.
 
-        A lift by d costs KL(μ' ‖ μ) ≤ ½(1 + c) d'Hd if it changes no weight by more than a fraction c ≤ 1. By Fenchel
-        duality, the best of these bounds over d is the value V of a step with curvature H/(1 + c):
-
-            gap = g(δ) − ⟨r, δ⟩ − min over x of [ g(x) − ⟨r, x⟩ + ½ (x − δ)' H (x − δ) / (1 + c) ].
+        At the minimiser x of a step, r' = r − H(x − δ) is a subgradient of g, so g*(r') = ⟨r', x⟩ − g(x). The step is
+        known to the solver's tolerance only, which is added to the slack.
         """
-        for c in (0.1, 1.0):
-            H = lift.scatter / (1.0 + c)
-            try:
-                x, V, tol = self._program.solve(-r - H @ delta, H)
-            except SolveError:
-                return np.inf
-            change = lift.reach(x - delta) / (1.0 + c)
-            if change <= c:
-                V += 0.5 * float(delta @ H @ delta)
-                slack = self.value(delta) - float(r @ delta) - V
-                return float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V)))
-        return np.inf
+        try:
+            x, V, tol = self._program.solve(-r - H @ delta, H)
+        except SolveError:
+            return r, np.inf
+        trial = r - H @ (x - delta)
+        slack = self.value(delta) - self.value(x) + float(trial @ (x - delta))
+        return trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V)))
 
 
 def check_terms(penalty: Any, constraints: Any) -> None:

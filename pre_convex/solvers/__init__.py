@@ -5,6 +5,7 @@ from .compare import Comparison, ComparisonRow, compare
 from .many import solve_many
 from .path import radius_path
 from .registry import CONE_SOLVERS, ConeSolver, find_solver, installed_solvers
+from .settings import Settings
 from .solutions import Solutions
 from .solve import solve
 
@@ -13,6 +14,7 @@ __all__ = [
     "Comparison",
     "ComparisonRow",
     "ConeSolver",
+    "Settings",
     "Solutions",
     "certify",
     "compare",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import cvxpy as cp
 
@@ -14,7 +13,8 @@ from .._internal.validation import first_line
 from ..errors import DataError
 from ..problem import RatioProblem
 from ..programs import dual_program, primal_program
-from .registry import ConeSolver
+from .registry import ConeCall
+from .settings import Settings
 
 __all__ = ["ConeAnswer", "solve_cone"]
 
@@ -33,24 +33,22 @@ class ConeAnswer:
 
 
 @cvxpy_lock()
-def solve_cone(
-    problem: RatioProblem,
-    solver: ConeSolver,
-    formulation: str,
-    *,
-    penalty: Any,
-    constraints: Any,
-    tol: float,
-    verbose: bool,
-) -> ConeAnswer:
+def solve_cone(problem: RatioProblem, call: ConeCall, settings: Settings) -> ConeAnswer:
     """Build, compile and solve one program; one thread at a time, because cvxpy is not thread-safe."""
-    started = time.perf_counter()
-    if formulation == "primal":
-        program = primal_program(problem, penalty=penalty, constraints=constraints, scaled=solver.scaled_primal)
-    elif penalty is None and constraints is None:
+    started, solver = time.perf_counter(), call.solver
+    if call.formulation == "primal":
+        program = primal_program(
+            problem, penalty=call.penalty, constraints=call.constraints, scaled=solver.scaled_primal
+        )
+    elif call.penalty is None and call.constraints is None:
         program = dual_program(problem, scaled=solver.scaled_dual, counts=solver.counts)
     else:
         raise DataError("formulation", "penalty and constraints are functions of delta", "use formulation='primal'")
+    options = solver.options(settings.tol)
+    for name, value in ((solver.iteration_option, settings.max_iter), (solver.time_option, settings.time_limit)):
+        if name is not None and value is not None:
+            options[name] = value
+    options |= call.options
     built = time.perf_counter()
     claim, iterations = "", 0
     compiled: float | None = None
@@ -58,7 +56,7 @@ def solve_cone(
         try:
             program.cvxpy.get_problem_data(solver.name)
             compiled = time.perf_counter()
-            program.cvxpy.solve(solver=solver.name, verbose=verbose, **solver.options(tol))
+            program.cvxpy.solve(solver=solver.name, verbose=call.verbose, **options)
             claim = str(program.cvxpy.status)
         except Exception as error:  # solvers have their own exceptions, such as for a missing licence
             compiled = compiled or time.perf_counter()  # do not count a failed solve as compile time

@@ -1,9 +1,8 @@
 """solve_many(): problems that share the feature matrix, solved together.
 
-The stages are those of the Newton engine, and each pass serves all problems that still need one: a tenth of a common
-subset S of the rows, then S, then passes over all rows for values and gradients only, and a certificate [LIFT] on S.
-Problems not proven by then continue with covariances of all rows. The rest (a target outside the hull or on its
-boundary, collinear features, a few rows with all the weight) is left to :func:`pre_convex.solve`.
+Each problem goes through the stages of :mod:`pre_convex.solvers.stages`, and requests of the same kind are answered by
+one pass for all of them. Problems that end without a proof (a target outside the hull or on its boundary, collinear
+features) are then solved one by one.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.entropy import safe_log
 from .._internal.threads import single_threaded_blas
-from .._internal.typing import Array, Index
+from .._internal.typing import Array
 from .._internal.validation import (
     MAX_PARAMETER,
     as_flag,
@@ -24,34 +22,22 @@ from .._internal.validation import (
     as_radii,
     as_vector,
     check_radius,
-    check_tol,
     column_names,
     read_only,
 )
-from ..data.rows import inclusion_probability
+from ..certificate.certificate import certificate_of
+from ..data.batch import BaseSummary, Batch, OwnLogBases, Together, make_batch
 from ..errors import DataError
-from ..feasibility.hull import ZERO_DISTANCE
+from ..penalties import Penalty, make_penalty
 from ..problem import RatioProblem
-from ..solution import Status
-from .batch import BaseSummary, Batch, OwnLogBases, make_batch
-from .batch_newton import BatchNewton, Penalties, certify_batch, pivots
+from ..solution import Solution, Stage, Status
+from .settings import Settings, make_settings
 from .solutions import SharedProblems, Solutions
-from .solve import solve
+from .solve import solve_newton
+from .stages import Outcome, Staged
 
 __all__ = ["solve_many"]
 
-#: size of the subset S: minimum, minimum per feature, maximum, and otherwise n divided by SUBSET_SHARE
-SUBSET_MIN, SUBSET_PER_FEATURE, SUBSET_MAX, SUBSET_SHARE = 10_000, 500, 200_000, 20
-#: a tenth of the rows is solved first if it has this many rows, and this many per feature
-TENTH_MIN, TENTH_PER_FEATURE = 400, 20
-#: maximum steps with covariances, and with gradients only; after these the subset counts as unrepresentative
-MAX_COVARIANCE_STEPS, MAX_GRADIENT_STEPS = 40, 12
-#: rows of the first attempt at a lift: minimum, and minimum per feature
-LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 1000, 50
-#: up to this number of features, covariances cost little more than gradients
-FEW_FEATURES = 8
-#: squared decrement to reach on all rows, as a multiple of tol²
-FINAL_AIM = 1e-4
 #: runs of consecutive rows, and rows in each, that give a first estimate of the sums of base weights
 SAMPLED_RUNS, RUN_LENGTH = 16, 128
 
@@ -64,7 +50,8 @@ def solve_many(
     *,
     radius: Any = None,
     norm: float | None = None,
-    tol: float = 1e-8,
+    tol: float | None = None,
+    settings: Settings | None = None,
     start: Any = None,
     verbose: bool = False,
 ) -> Solutions:
@@ -90,12 +77,15 @@ def solve_many(
     norm : {2, inf, 1}, default None
         Norm of the moment constraint: 2 shrinks δ, inf makes δ sparse (an l1 penalty on δ), 1 bounds its largest
         entry. ``None`` means 2, or the norm of ``features_q`` if that is a problem.
-    tol : float, default 1e-8
+    tol : float, default None
         Tolerance between 0 and 1: an answer is optimal if its certified gap is at most ``tol · (1 + |value|)``.
+        ``None`` takes the settings' own, 1e-8 by default.
+    settings : Settings, default None
+        Limits and other settings of each solve; ``None`` takes the defaults.
     start : array of shape (k,) or (W, k), default None
         Initial δ, the same for all problems or one row for each; ``None`` starts from zero.
     verbose : bool, default False
-        Whether to print a line for each stage.
+        Whether to print how many problems were proven together.
 
     Returns
     -------
@@ -117,12 +107,9 @@ def solve_many(
     >>> found[0].mu.round(6)
     array([0.75, 0.25])
     """
-    tol, verbose = check_tol(tol), as_flag(verbose, "verbose")
+    settings, verbose = make_settings(settings, tol=tol), as_flag(verbose, "verbose")
     problems, delta = _checked(features_q, targets, log_bases, radius, norm, start)
-    base_summary = _summarise_base(problems.batch)
-    solver = _StagedSolver(problems, base_summary, delta, tol, verbose)
-    solver.run()
-    return solver.solutions()
+    return _answers(problems, _summarise_base(problems.batch), delta, settings, verbose)
 
 
 def _checked(
@@ -203,194 +190,62 @@ def _summarise_base(batch: Batch) -> BaseSummary:
     return batch.summarise_base(guess)
 
 
-class _StagedSolver:
-    """Staged solver for one batch."""
-
-    def __init__(
-        self, problems: SharedProblems, base_summary: BaseSummary, start: Array | None, tol: float, verbose: bool
-    ) -> None:
-        self.problems, self.base_summary, self.tol, self.verbose = problems, base_summary, tol, verbose
-        self.batch = problems.batch.normalised(base_summary.level)
-        self.targets = problems.targets - self.batch.centre
-        self.penalties = Penalties(problems.template, problems.radius)
-        W, k = problems.targets.shape
-        self.started = start is not None
-        self.start = np.zeros((W, k)) if start is None else np.array(start)
-        self.newton = BatchNewton(self.batch, self.targets, self.penalties, self.start)
-        self.curvature_at_zero = np.zeros((W, k, k))
-        self.warm = np.zeros(W, dtype=bool)  # has δ and curvature from a subset of the rows
-        self.gap, self.noise, self.spread = np.full((3, W), np.inf)
-        self.proven, self.outside = np.zeros((2, W), dtype=bool)
-
-    def run(self) -> None:
-        """Run all stages; problems not proven afterwards are solved one by one."""
-        n, k = self.batch.shape
-        size = max(SUBSET_MIN, SUBSET_PER_FEATURE * k, min(n // SUBSET_SHARE, SUBSET_MAX))
-        if n > 4 * size:
-            subset, log_share = self._subset(size)
-            weighted = subset.weighted(log_share)
-            self._solve_on(weighted.every(10))
-            self._solve_on(weighted)
-            self._run_on_gradients(subset, 1.6 * self.tol * size / n)  # a lift on S costs half of it
-        elif n >= 10 * max(TENTH_MIN, TENTH_PER_FEATURE * k):
-            tenth = self.batch.every(10)
-            self._solve_on(tenth)
-            if k > FEW_FEATURES and n >= 1000 * k:
-                self._run_on_gradients(tenth, FINAL_AIM * self.tol**2)
-        self._run_on_covariances()
-
-    def _subset(self, size: int) -> tuple[Batch, Array]:
-        """About ``size`` distinct rows for all problems, and the log of the number of rows that each represents.
-
-        Stratified sampling, one row from each of ``size`` equal blocks, if the base weights are even; otherwise
-        each row independently, with a probability that mixes uniform sampling with its average share of base weight.
-        """
-        n = self.batch.shape[0]
-        rng = np.random.default_rng(0)
-        if self.base_summary.ess.min() > 0.25 * n:
-            edges = np.linspace(0, n, size + 1).astype(np.intp)
-            index = edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.intp)
-            return self.batch.take(index), np.full(size, math.log(n / size))
-        share = self.base_summary.share / self.base_summary.share.sum()
-        chance = inclusion_probability(share, size, n)
-        index = np.flatnonzero(rng.random(n) < chance)
-        return self.batch.take(index), -safe_log(chance[index])
-
-    def _solve_on(self, rows: Batch) -> None:
-        """Solve on some rows, to their sampling error; δ and curvature are the start on more rows."""
-        newton = BatchNewton(rows, self.targets, self.penalties, self.newton.delta)
-        newton.curvature[:] = self.newton.curvature
-        old, new = np.flatnonzero(self.warm), np.flatnonzero(~self.warm & ~self.outside)
-        aim = np.full(len(self.warm), 0.3 * rows.shape[1] / rows.shape[0])
-        if old.size:
-            newton.start(old, covariance=False)
-            newton.run(old, aim, MAX_GRADIENT_STEPS, covariance=False)
-        if new.size:
-            self._start_with_covariances(newton, new)
-            newton.run(new, aim, MAX_COVARIANCE_STEPS, covariance=True)
-        self.warm = (newton.decrement <= 1.0) & _well_conditioned(self.curvature_at_zero)
-        old, far = old[self.warm[old]], np.flatnonzero(~self.warm & ~self.outside)
-        if old.size:
-            newton.refresh_curvature(old)
-        if far.size:  # a direction that separates these rows from the target may separate all rows
-            self.outside[far] = newton.separates(self.batch, far)
-        self.newton.delta[:] = np.where(self.warm[:, None], newton.delta, self.start)
-        self.newton.curvature[:] = newton.curvature
-        self._print_stage(f"{rows.shape[0]} rows", newton, self.warm)
-
-    def _start_with_covariances(self, newton: BatchNewton, ids: Index, *, fresh: bool = True) -> None:
-        """First pass with covariances; a fresh problem records its curvature at δ = 0 for later comparison."""
-        origin = newton
-        if fresh and self.started:
-            origin = BatchNewton(newton.batch, self.targets, self.penalties, np.zeros_like(newton.delta))
-            origin.start(ids, covariance=True)
-        newton.start(ids, covariance=True)
-        if fresh:
-            self.curvature_at_zero[ids] = origin.curvature[ids]
-        worse = ids[~self._usable(newton, ids, origin.value[ids] if fresh else 0.0)]
-        if worse.size:
-            newton.delta[worse] = 0.0
-            newton.start(worse, covariance=True)
-
-    def _usable(self, newton: BatchNewton, ids: Index, value: Array | float = 0.0) -> Any:
-        """Whether a start is no worse than δ = 0, whose value is given (zero on all rows)."""
-        fine = (newton.value[ids] <= value + 1e-9) & np.isfinite(newton.decrement[ids])
-        return fine | ~newton.delta[ids].any(axis=1)
-
-    def _run_on_gradients(self, subset: Batch, goal: float) -> None:
-        """Passes over all rows with the subset's curvature, and certificates on the subset.
-
-        ``goal`` is the squared decrement to reach, relative to 1 + |value|.
-        """
-        newton, ids = self.newton, np.flatnonzero(self.warm)
-        if not ids.size:
-            return
-        newton.start(ids, covariance=False)
-        ids = ids[self._usable(newton, ids)]
-        aim = goal * (1.0 + np.abs(newton.value))
-        for _ in range(3):
-            if not ids.size:
-                break
-            newton.run(ids, aim, MAX_GRADIENT_STEPS, covariance=False)
-            self._certify(subset, ids)
-            ids = ids[~self.proven[ids] & (newton.decrement[ids] <= aim[ids])]
-            aim *= 1e-2
-        self._print_stage("all rows, gradients", newton, self.proven)
-
-    def _run_on_covariances(self) -> None:
-        """Newton on all rows for the problems not proven yet."""
-        newton, ids = self.newton, np.flatnonzero(~self.proven & ~self.outside)
-        for fresh in (True, False):
-            some = ids[self.warm[ids] != fresh]
-            if some.size:
-                self._start_with_covariances(newton, some, fresh=fresh)
-        ids = ids[_well_conditioned(self.curvature_at_zero[ids]) & np.isfinite(newton.decrement[ids])]
-        if not ids.size:
-            return
-        newton.run(ids, np.full(len(self.warm), FINAL_AIM * self.tol**2), MAX_COVARIANCE_STEPS, covariance=True)
-        ids = ids[~newton.diverged[ids]]
-        n, k = self.batch.shape
-        step = n // max(LIFT_ROWS, LIFT_ROWS_PER_FEATURE * k)
-        if step > 3:
-            self._certify(self.batch.every(step), ids)
-            ids = ids[~self.proven[ids]]
-        if ids.size:
-            self._certify(self.batch, ids)
-        self._print_stage("all rows, covariances", newton, self.proven)
-
-    def _certify(self, rows: Batch, ids: Index) -> None:
-        """Gaps by a lift on these rows; a small gap on a diverging sequence does not prove an optimum."""
-        proof = certify_batch(self.newton, rows, ids, self.tol)
-        self.gap[ids], self.noise[ids], self.spread[ids] = proof.gap, proof.noise, proof.spread
-        enough = proof.gap <= self.tol * (1.0 + np.abs(self.newton.value[ids]))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shrinkage = np.nanmin(pivots(self.newton.curvature[ids]) / pivots(self.curvature_at_zero[ids]), axis=1)
-        may_diverge = shrinkage <= np.maximum(1e4 * self.newton.decrement[ids], ZERO_DISTANCE)
-        self.proven[ids] = enough & ~(may_diverge & (self.problems.radius[ids] == 0.0))
-
-    def _print_stage(self, stage: str, newton: BatchNewton, done: Any) -> None:
-        if self.verbose:
-            print(f"{stage}: {newton.passes} passes, {np.count_nonzero(done)} of {len(done)} problems done")
-
-    def solutions(self) -> Solutions:
-        """The answers; unproven problems are solved one by one."""
-        newton, W = self.newton, len(self.warm)
-        g = self.penalties.value(newton.delta, np.arange(W))
-        r = self.targets - newton.mean
-        certificate_fields = {
-            "moment_residual": np.maximum(
-                np.linalg.norm(r, self.penalties.norm.order, axis=1) - self.problems.radius, 0.0
-            ),
-            "slackness": g - np.einsum("wi,wi->w", r, newton.delta),
-            "noise": self.noise,
-            "spread": self.spread,
-        }
-        status = [Status.OPTIMAL] * W
-        solved_singly = {}
-        for w in np.flatnonzero(~self.proven).tolist():
-            found = solve(self.problems.problem(w), tol=self.tol, check=False)
-            solved_singly[w], status[w] = found, found.status
-            newton.delta[w], newton.value[w], self.gap[w] = found.delta, found.primal_value, found.gap
-            newton.ess[w], newton.iterations[w] = 1.0 / float(found.mu @ found.mu), found.iterations
-        dual = np.array(newton.value - self.gap)
-        return Solutions(
-            delta=read_only(newton.delta),
-            status=status,
-            gap=read_only(self.gap),
-            primal_value=read_only(newton.value),
-            dual_value=read_only(np.where(np.isfinite(self.gap), dual, -np.inf)),
-            iterations=newton.iterations,
-            passes=newton.passes,
-            ess=read_only(newton.ess),
-            ess_base=read_only(self.base_summary.ess),
-            solved_singly=solved_singly,
-            problems=self.problems,
-            certificate_fields=certificate_fields,
+def _answers(
+    problems: SharedProblems, base: BaseSummary, start: Array | None, settings: Settings, verbose: bool
+) -> Solutions:
+    """Run the stages of all problems together; those that end without a proof are solved one by one."""
+    batch = problems.batch.normalised(base.level)
+    targets = problems.targets - batch.centre
+    W, (n, k) = problems.batch.count, batch.shape
+    template = problems.template
+    penalties = {R: make_penalty(template.with_radius(R)) for R in np.unique(problems.radius).tolist()}
+    terms = [penalties[R] for R in problems.radius.tolist()]
+    staged = [
+        Staged(
+            n, k, terms[w], settings, None if start is None else start[w],
+            shift=np.abs(targets[w]), offset=abs(float(batch.level[w])),
         )
+        for w in range(W)
+    ]  # fmt: skip
+    together = Together(batch, targets, base)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        outcomes: list[Outcome] = together.run([one.run() for one in staged])
+    if verbose:
+        proven = sum(_is_proven(outcome, settings.tol, R) for outcome, R in zip(outcomes, problems.radius, strict=True))
+        print(f"together: {together.passes} passes over all rows, {proven} of {W} problems proven")
+    solutions = [
+        _solution(problems, w, outcomes[w], terms[w], staged[w].trace, settings) for w in range(W)
+    ]
+    # known from the last pass of a problem of the batch, so that it needs no weights
+    ess = [
+        outcome.point.summary.ess if solution.settings is settings and not solution.hull else 1.0 / float(solution.mu @ solution.mu)
+        for outcome, solution in zip(outcomes, solutions, strict=True)
+    ]
+    return Solutions(problems, tuple(solutions), together.passes, read_only(np.array(ess)), read_only(base.ess))
 
 
-def _well_conditioned(H: Array) -> Any:
-    """Whether each H, scaled to unit diagonal, is far enough from singular."""
-    s = np.sqrt(np.maximum(np.einsum("wii->wi", H), 0.0))
-    s[s == 0.0] = 1.0
-    return pivots(H / s[:, :, None] / s[:, None, :]).min(axis=1) > 1e-6
+def _is_proven(outcome: Outcome, tol: float, radius: float) -> bool:
+    """Whether an outcome is a proven optimum; a small gap on a diverging sequence is not."""
+    if outcome.collinear or (outcome.may_diverge and radius == 0.0):
+        return False
+    return outcome.proof.gap <= tol * (1.0 + abs(outcome.point.value))
+
+
+def _solution(
+    problems: SharedProblems, w: int, outcome: Outcome, terms: Penalty, trace: list[Stage], settings: Settings
+) -> Solution:
+    """Solution of one problem of the batch."""
+    if not _is_proven(outcome, settings.tol, float(problems.radius[w])):
+        return solve_newton(problems.problem(w), terms, settings)
+    delta, summary = outcome.point.delta, outcome.point.summary
+    return Solution(
+        delta=delta,
+        weights=lambda: np.exp(problems.problem(w).log_mu(delta)),
+        status=Status.OPTIMAL,
+        certificate=certificate_of(problems.template.with_radius(problems.radius[w]), delta, summary, terms, outcome.proof),
+        solver="newton",
+        formulation="primal",
+        iterations=outcome.iterations,
+        settings=settings,
+        trace=tuple(trace),
+    )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import Any
 
 from .._internal.threads import single_threaded_blas
-from .._internal.validation import as_flag, as_radii, check_tol
-from ..feasibility.hull import is_too_far
+from .._internal.validation import as_flag, as_radii
 from ..penalties import make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution
-from .newton import newton
-from .solve import decide_status, newton_solution
+from .settings import Settings, make_settings
+from .solve import solve_newton
 
 __all__ = ["radius_path"]
 
@@ -25,7 +23,8 @@ def radius_path(
     *,
     penalty: Any = None,
     constraints: Any = None,
-    tol: float = 1e-8,
+    tol: float | None = None,
+    settings: Settings | None = None,
     stop: bool = False,
 ) -> list[Solution]:
     """Solve a problem for each of several radii, with warm starts.
@@ -40,8 +39,10 @@ def radius_path(
         Radii R ≥ 0, solved in the order given. Decreasing radii make the best warm starts.
     penalty, constraints : callable, default None
         Convex cvxpy terms of δ, as in :func:`solve`.
-    tol : float, default 1e-8
-        Tolerance between 0 and 1, as in :func:`solve`.
+    tol : float, default None
+        Tolerance between 0 and 1, as in :func:`solve`; ``None`` takes the settings' own, 1e-8 by default.
+    settings : Settings, default None
+        Limits and other settings of each solve; ``None`` takes the defaults.
     stop : bool, default False
         Whether to end at the first radius that is not solved, so that smaller ones of a decreasing path are skipped.
 
@@ -56,24 +57,15 @@ def radius_path(
     >>> [round(float(s.delta[0]), 4) for s in radius_path(problem, [0.3, 0.1, 0.0])]
     [0.0, -0.619, -1.0986]
     """
-    problem, tol, stop = as_problem(problem), check_tol(tol), as_flag(stop, "stop")
+    problem, stop = as_problem(problem), as_flag(stop, "stop")
+    settings = make_settings(settings, tol=tol)
     solutions: list[Solution] = []
     start = None
     for radius in as_radii(radii):
         step = problem.with_radius(radius)
-        started = time.perf_counter()
-        found = newton(step, make_penalty(step, penalty, constraints, too_far=is_too_far), tol=tol, start=start)
-        seconds = time.perf_counter() - started
-        has_user_terms = penalty is not None or constraints is not None
-        solution = decide_status(
-            step,
-            newton_solution(step, found, "newton", "primal", solve_time=seconds),
-            tol,
-            has_user_terms=has_user_terms,
-            may_diverge=found.may_diverge,
-        )
+        solution = solve_newton(step, make_penalty(step, penalty, constraints), settings, start=start)
         solutions.append(solution)
         if stop and not solution.status.ok:
             break
-        start = found.delta if solution.status.ok else None
+        start = solution.delta if solution.status.ok else None
     return solutions

@@ -13,7 +13,7 @@ from typing import Any
 from .._internal.validation import preview
 from ..errors import UnknownSolverError
 
-__all__ = ["CONE_SOLVERS", "ConeSolver", "find_solver", "installed_solvers"]
+__all__ = ["CONE_SOLVERS", "ConeCall", "ConeSolver", "find_solver", "installed_solvers"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class ConeSolver:
         Name of the solver in cvxpy.
     options : callable, default no options
         ``options(tol)`` returns the solver's own options for a tolerance, as a dict of keyword arguments.
+    iteration_option, time_option : str or None
+        Names of the solver's options for the maximum number of iterations and of seconds, if it has them.
     counts : bool, default False
         Whether to pose the dual in ν = n μ, whose entries are of size one, instead of μ.
     scaled_primal, scaled_dual : bool, default True
@@ -41,10 +43,24 @@ class ConeSolver:
 
     name: str
     options: Callable[[float], dict[str, Any]] = lambda tol: {}
+    iteration_option: str | None = None
+    time_option: str | None = None
     counts: bool = False
     scaled_primal: bool = True
     scaled_dual: bool = True
     note: str = "runs with its own defaults"
+
+
+@dataclass(frozen=True)
+class ConeCall:
+    """One call of a cone solver: its entry, the formulation, the user's terms and options, and whether it prints."""
+
+    solver: ConeSolver
+    formulation: str
+    penalty: Any
+    constraints: Any
+    options: dict[str, Any]
+    verbose: bool
 
 
 def _mosek(tol: float) -> dict[str, Any]:
@@ -58,16 +74,21 @@ CONE_SOLVERS: dict[str, ConeSolver] = {
         ConeSolver(
             "CLARABEL",
             lambda tol: {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol, "max_iter": 200},
+            iteration_option="max_iter",
+            time_option="time_limit",
             note="interior point, Apache-2.0",
         ),
         ConeSolver(
             "ECOS",
             lambda tol: {"abstol": tol, "reltol": tol, "feastol": tol, "max_iters": 200},
+            iteration_option="max_iters",
             note="interior point, GPLv3",
         ),
         ConeSolver(
             "SCS",
             lambda tol: {"eps_abs": tol, "eps_rel": tol, "max_iters": 5_000},
+            iteration_option="max_iters",
+            time_option="time_limit_secs",
             counts=True,
             note="first order, MIT; slow to 1e-8",
         ),

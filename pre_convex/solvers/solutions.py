@@ -6,19 +6,19 @@ import operator
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._internal.typing import Array, Index
-from .._internal.validation import preview
-from ..certificate.certificate import Certificate
+from .._internal.validation import preview, read_only
+from ..data.batch import Batch
 from ..data.tables import as_frame
 from ..errors import DataError
 from ..problem import RatioProblem
 from ..solution import Solution, Status
-from .batch import Batch
 
 __all__ = ["SharedProblems", "Solutions"]
 
@@ -53,24 +53,14 @@ class Solutions:
 
     Attributes
     ----------
-    delta : ndarray of shape (W, k)
-        Ratio parameters δ, one row for each problem.
-    status : list of Status
-        What the certificate of each answer proves.
-    gap, primal_value, dual_value : ndarray of shape (W,)
-        Certified duality gap, value ℓ_R(δ) and lower bound of the optimum, as in :class:`Certificate`.
-    iterations : ndarray of int of shape (W,)
-        Newton steps on all rows.
+    problems : SharedProblems
+        The problems; :meth:`problem` makes one of them.
+    answers : tuple of Solution
+        One solution for each problem.
     passes : int
         Passes over all rows that the problems shared.
     ess, ess_base : ndarray of shape (W,)
         Effective sample sizes of the weights μ and of the base weights, between 1 and n_q.
-    solved_singly : dict of int to Solution
-        Solutions of the problems that the batch could not prove and that were solved one by one.
-    problems : SharedProblems
-        The problems; :meth:`problem` makes one of them.
-    certificate_fields : dict of str to ndarray of shape (W,)
-        Other fields of the certificates.
 
     Examples
     --------
@@ -80,18 +70,41 @@ class Solutions:
     ('OPTIMAL', array([-1.098612]))
     """
 
-    delta: Array
-    status: list[Status]
-    gap: Array
-    primal_value: Array
-    dual_value: Array
-    iterations: Index
+    problems: SharedProblems
+    answers: tuple[Solution, ...]
     passes: int
     ess: Array
     ess_base: Array
-    solved_singly: dict[int, Solution]
-    problems: SharedProblems
-    certificate_fields: dict[str, Array]
+
+    @cached_property
+    def delta(self) -> Array:
+        """Ratio parameters δ, one row for each problem, shape (W, k)."""
+        return read_only(np.array([one.delta for one in self.answers]))
+
+    @property
+    def status(self) -> list[Status]:
+        """What the certificate of each answer proves."""
+        return [one.status for one in self.answers]
+
+    @cached_property
+    def gap(self) -> Array:
+        """Certified duality gaps, shape (W,)."""
+        return read_only(np.array([one.gap for one in self.answers]))
+
+    @cached_property
+    def primal_value(self) -> Array:
+        """Values ℓ_R(δ), shape (W,)."""
+        return read_only(np.array([one.primal_value for one in self.answers]))
+
+    @cached_property
+    def dual_value(self) -> Array:
+        """Lower bounds of the optima, shape (W,)."""
+        return read_only(np.array([one.dual_value for one in self.answers]))
+
+    @cached_property
+    def iterations(self) -> Index:
+        """Newton steps on all rows, shape (W,)."""
+        return np.array([one.iterations for one in self.answers])
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -99,10 +112,10 @@ class Solutions:
         return np.array([status.ok for status in self.status])
 
     def __len__(self) -> int:
-        return len(self.delta)
+        return len(self.answers)
 
     def __iter__(self) -> Iterator[Solution]:
-        return (self[w] for w in range(len(self)))
+        return iter(self.answers)
 
     def __getitem__(self, w: int) -> Solution:
         """Solution of one problem; its weights μ are computed on first use.
@@ -116,26 +129,7 @@ class Solutions:
         -------
         Solution
         """
-        w = self._number(w)
-        if w in self.solved_singly:
-            return self.solved_singly[w]
-        proof = Certificate(
-            primal_value=float(self.primal_value[w]),
-            dual_value=float(self.dual_value[w]),
-            gap=float(self.gap[w]),
-            simplex_residual=0.0,
-            e_qn=0.0,
-            **{name: float(values[w]) for name, values in self.certificate_fields.items()},
-        )
-        return Solution(
-            delta=self.delta[w],
-            weights=lambda: np.exp(self.problem(w).log_mu(self.delta[w])),
-            status=self.status[w],
-            certificate=proof,
-            solver="newton",
-            formulation="primal",
-            iterations=int(self.iterations[w]),
-        )
+        return self.answers[self._number(w)]
 
     def problem(self, w: int) -> RatioProblem:
         """Problem w by itself.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,20 +11,23 @@ import numpy as np
 
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
-from .._internal.validation import as_choice, as_flag, check_tol
+from .._internal.validation import as_choice, as_flag
 from ..certificate.certificate import Certificate, make_certificate
 from ..data.blocks import show_progress
-from ..errors import BoundaryError, InfeasibleError, SolveError
-from ..feasibility.hull import Hull, Position, is_too_far, minimal_radius
-from ..penalties import Penalty, make_penalty
+from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
+from ..feasibility.hull import Hull, Position, minimal_radius
+from ..penalties import BallPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
-from ..solution import Solution, Status
-from .boundary import solve_on_boundary, with_mixture_bound
-from .newton import NewtonResult, newton
-from .registry import ConeSolver, find_solver
-from .starts import continuation_start, vertex_start
+from ..solution import Solution, Stage, Status
+from .boundary import solve_on_boundary
+from .registry import ConeCall, find_solver
+from .settings import Clock, Settings, make_settings
+from .stages import NewtonResult, newton
 
-__all__ = ["decide_status", "newton_solution", "solve"]
+__all__ = ["solve", "solve_newton"]
+
+#: status of a solve that ended for one of these reasons before anything was proven
+LIMITS = {"iteration limit": Status.ITERATION_LIMIT, "time limit": Status.TIME_LIMIT}
 
 
 @single_threaded_blas()
@@ -35,7 +38,11 @@ def solve(
     *,
     penalty: Any = None,
     constraints: Any = None,
-    tol: float = 1e-8,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    settings: Settings | None = None,
+    solver_options: dict[str, Any] | None = None,
     polish: bool = True,
     check: bool = True,
     verbose: bool = False,
@@ -58,15 +65,26 @@ def solve(
     constraints : callable, default None
         ``constraints(delta)`` takes a cvxpy expression of shape (k,) and returns a list of convex cvxpy constraints,
         such as ``lambda d: [d >= 0]``. Primal formulation only.
-    tol : float, default 1e-8
+    tol : float, default None
         Tolerance between 0 and 1: the answer is optimal if its certified gap is at most ``tol · (1 + |value|)``.
+        ``None`` takes the settings' own, 1e-8 by default.
+    max_iter : int, default None
+        Maximum number of steps on all rows, or of iterations of a cone solver; ``None`` takes the settings' own, 200.
+    time_limit : float, default None
+        Seconds after which the solve stops with the best certified gap so far; ``None`` takes the settings' own, which
+        is no limit. ECOS has no such limit.
+    settings : Settings, default None
+        All settings together; ``None`` takes the defaults of :class:`Settings`.
+    solver_options : dict, default None
+        Options of a cone solver by its own names, such as ``{"max_step_fraction": 0.9}`` for CLARABEL; they replace
+        those that this function would set.
     polish : bool, default True
         Whether to refine a cone solver's answer by Newton steps. The certificate of the unrefined answer is in
         ``solution.raw``.
     check : bool, default True
         Whether to raise an error if the answer is not proven optimal. If False, read ``solution.status``.
     verbose : bool, default False
-        Whether to print progress: one line for each pass over the rows, or the cone solver's own log.
+        Whether to print progress: one line for each stage of the solve, and the cone solver's own log.
 
     Returns
     -------
@@ -81,7 +99,8 @@ def solve(
     BoundaryError
         The target is on the boundary of the hull, so that no finite δ is optimal. Carries the optimal weights.
     SolveError
-        The gap is larger than the tolerance, or the solver returned nothing. Carries the best answer found.
+        The gap is larger than the tolerance, a limit was reached, or the solver returned nothing. Carries the best
+        answer found.
     DataError
         An argument cannot be used; :class:`UnknownSolverError` if it is the solver.
 
@@ -92,38 +111,58 @@ def solve(
     >>> solution.delta.round(6), solution.mu.round(6), solution.status.name
     (array([-1.098612]), array([0.75, 0.25]), 'OPTIMAL')
     """
-    problem, tol = as_problem(problem), check_tol(tol)
+    problem = as_problem(problem)
+    settings = make_settings(settings, tol=tol, max_iter=max_iter, time_limit=time_limit)
     as_choice(formulation, "formulation", ("primal", "dual"))
     polish, check, verbose = as_flag(polish, "polish"), as_flag(check, "check"), as_flag(verbose, "verbose")
-    entry = find_solver(solver)
-    started = time.perf_counter()
-    terms = make_penalty(problem, penalty, constraints, too_far=is_too_far)
-    has_user_terms = penalty is not None or constraints is not None
-    if entry is None:
-        try:
-            with show_progress(problem.rows, verbose):
-                found = newton(problem, terms, tol=tol, verbose=verbose)
-        except SolveError as error:
-            if check:
-                raise
-            return _failed_solution(problem, "newton", formulation, claim=str(error))
-        seconds = time.perf_counter() - started
-        solution = newton_solution(problem, found, "newton", formulation, solve_time=seconds)
-        may_diverge = found.may_diverge
-    else:
-        solution, may_diverge = _cone_solution(
-            problem, entry, formulation, terms, penalty, constraints, tol, polish, verbose
-        )
-    solution = decide_status(problem, solution, tol, has_user_terms=has_user_terms, may_diverge=may_diverge)
+    entry, options = find_solver(solver), _check_options(solver_options, solver)
+    terms = make_penalty(problem, penalty, constraints)
+    with show_progress(problem.rows, verbose):
+        if entry is None:
+            solution = solve_newton(problem, terms, settings, formulation, verbose=verbose)
+        else:
+            call = ConeCall(entry, formulation, penalty, constraints, options, verbose)
+            solution = _solve_cone(problem, call, terms, settings, polish)
     if check and not solution.status.ok:
         raise _error(problem, solution)
     return solution
 
 
-def newton_solution(
+def _check_options(solver_options: Any, solver: str) -> dict[str, Any]:
+    """The options of a cone solver as a dict."""
+    if solver_options is None:
+        return {}
+    if not (isinstance(solver_options, dict) and all(isinstance(name, str) for name in solver_options)):
+        raise DataError("solver_options", "is not a dict of options by name", 'pass a dict such as {"max_iter": 50}')
+    if find_solver(solver) is None:
+        raise DataError("solver_options", "are for cone solvers", "use settings for the Newton engine")
+    return solver_options
+
+
+def solve_newton(
+    problem: RatioProblem,
+    terms: Penalty,
+    settings: Settings,
+    formulation: str = "primal",
+    *,
+    start: Array | None = None,
+    verbose: bool = False,
+) -> Solution:
+    """Solve by the Newton engine: stages, then the hull if they prove nothing, then the face that holds the target."""
+    started = time.perf_counter()
+    try:
+        found = newton(problem, terms, settings, start=start, verbose=verbose)
+    except SolveError as error:  # constraints without a solution
+        return _failed_solution(problem, "newton", formulation, settings=settings, claim=str(error))
+    solution = _newton_solution(problem, found, "newton", formulation, settings=settings)
+    solution = _decide_status(problem, solution, terms, settings, found)
+    return replace(solution, solve_time=time.perf_counter() - started)
+
+
+def _newton_solution(
     problem: RatioProblem, found: NewtonResult, solver: str, formulation: str, **fields: Any
 ) -> Solution:
-    """Solution at the point where Newton stopped; :func:`decide_status` sets its status."""
+    """Solution at the point where Newton stopped; its status is decided later."""
     return Solution(
         delta=found.delta,
         weights=lambda: np.exp(problem.log_mu(found.delta)),
@@ -133,6 +172,7 @@ def newton_solution(
         formulation=formulation,
         iterations=fields.pop("iterations", found.iterations),
         free_directions=found.free_directions,
+        trace=found.trace,
         **fields,
     )
 
@@ -151,138 +191,77 @@ def _failed_solution(problem: RatioProblem, solver: str, formulation: str, **fie
     )
 
 
-def _cone_solution(
-    problem: RatioProblem,
-    entry: ConeSolver,
-    formulation: str,
-    terms: Penalty,
-    penalty: Any,
-    constraints: Any,
-    tol: float,
-    polish: bool,
-    verbose: bool,
-) -> tuple[Solution, bool]:
-    """Answer of a cone solver, polished on request, and whether δ may belong to a diverging sequence."""
+def _solve_cone(
+    problem: RatioProblem, call: ConeCall, terms: Penalty, settings: Settings, polish: bool
+) -> Solution:
+    """Answer of a cone solver, certified, and polished on request."""
     from .cone import solve_cone
 
-    answer = solve_cone(problem, entry, formulation, penalty=penalty, constraints=constraints, tol=tol, verbose=verbose)
+    clock = Clock(settings.time_limit)
+    answer = solve_cone(problem, call, settings)
+    name, formulation = call.solver.name, call.formulation
     fields: dict[str, Any] = {
         "iterations": answer.iterations,
         "claim": answer.claim,
         "compile_time": answer.compile_time,
         "setup_time": answer.setup_time,
+        "settings": settings,
     }
-    started = time.perf_counter()
+    limit = "time limit" if clock.is_over else ""
+    if settings.max_iter is not None and answer.iterations >= settings.max_iter:
+        limit = "iteration limit"
     if answer.delta is None or answer.mu is None:
-        return _failed_solution(problem, entry.name, formulation, solve_time=answer.solve_time, **fields), False
-    raw = make_certificate(problem, answer.delta, answer.mu, penalty=terms)
-    if polish:
-        found = newton(problem, terms, tol=tol, start=answer.delta)
-        seconds = answer.solve_time + time.perf_counter() - started
-        solution = newton_solution(problem, found, entry.name, formulation, raw=raw, solve_time=seconds, **fields)
-        return solution, found.may_diverge
-    seconds = answer.solve_time + time.perf_counter() - started
-    unpolished = Solution(
-        delta=answer.delta,
-        weights=answer.mu,
-        status=Status.INACCURATE,
-        certificate=raw,
-        solver=entry.name,
-        formulation=formulation,
-        raw=raw,
-        solve_time=seconds,
-        polished=False,
-        **fields,
-    )
-    return unpolished, True
+        failed = _failed_solution(problem, name, formulation, solve_time=answer.solve_time, **fields)
+        nothing = NewtonResult(failed.delta, failed.certificate, 0, 0, limit, ())
+        return _decide_status(problem, failed, terms, settings, nothing)
+    started = time.perf_counter()
+    with np.errstate(over="ignore", invalid="ignore"):
+        raw = make_certificate(problem, answer.delta, answer.mu, penalty=terms)
+    if polish and limit != "time limit":
+        left = None if settings.time_limit is None else max(settings.time_limit - clock.seconds, 1e-3)
+        found = newton(problem, terms, replace(settings, time_limit=left), start=answer.delta)
+        solution = _newton_solution(problem, found, name, formulation, raw=raw, **fields)
+    else:
+        found = NewtonResult(answer.delta, raw, answer.iterations, 0, limit, (), may_diverge=True)
+        solution = replace(
+            _newton_solution(problem, found, name, formulation, raw=raw, **fields), weights=answer.mu, polished=False
+        )
+    solution = _decide_status(problem, solution, terms, settings, found)
+    return replace(solution, solve_time=answer.solve_time + time.perf_counter() - started)
 
 
-def decide_status(
-    problem: RatioProblem, solution: Solution, tol: float, *, has_user_terms: bool = False, may_diverge: bool = False
+def _decide_status(
+    problem: RatioProblem, solution: Solution, terms: Penalty, settings: Settings, found: NewtonResult
 ) -> Solution:
     """Solution with the status that its certificate proves; if it proves nothing, the hull explains why.
 
     Far out on a diverging sequence the gap is small although no finite δ is optimal. So if most of the curvature is
-    lost (``may_diverge``), the position of the target relative to the hull decides whether an optimum exists.
+    lost, the position of the target relative to the hull decides whether an optimum exists.
     """
+    tol, has_user_terms = settings.tol, not isinstance(terms, BallPenalty)
     proven = solution.certificate.proves(tol)
-    if proven and (has_user_terms or problem.radius > 0.0 or not may_diverge):
+    if proven and (has_user_terms or problem.radius > 0.0 or not found.may_diverge):
         return replace(solution, status=Status.OPTIMAL)
-    status = solution.status
-    hint = solution.delta if np.all(np.isfinite(solution.delta)) else None
+    unproven = Status.OPTIMAL if proven else LIMITS.get(found.reason, solution.status)
+    if unproven is Status.TIME_LIMIT:
+        return replace(solution, status=unproven)
+    clock = Clock()
     try:
-        hull = minimal_radius(problem, hint=hint)
+        hull = minimal_radius(problem, hint=solution.delta if np.all(np.isfinite(solution.delta)) else None)
     except SolveError as error:  # the distance is unknown, so it decides nothing
-        status = Status.OPTIMAL if proven else status
-        return replace(solution, status=status, claim=f"{solution.claim} {error}".strip())
+        return replace(solution, status=unproven, claim=f"{solution.claim} {error}".strip())
+    stage = Stage("hull", problem.n_q, hull.passes, clock.seconds, math.nan, f"target {hull.position.value}")
+    solution = replace(solution, trace=(*solution.trace, stage), hull=hull)
     if has_user_terms:  # the hull does not decide feasibility here; it helps to explain the failure
-        return replace(solution, hull=hull)
-    slack = 1e-9 * max(hull.radius, problem.radius)
+        return replace(solution, status=unproven)
     if hull.lower > problem.radius:
-        return replace(solution, status=Status.INFEASIBLE, hull=hull)
-    on_boundary = None
+        return replace(solution, status=Status.INFEASIBLE)
     if problem.radius == 0.0 and hull.position is Position.BOUNDARY:
-        on_boundary = solve_on_boundary(problem, hull, solution, tol)
+        limit = solve_on_boundary(problem, hull, solution, settings)
         # a target this close to the boundary may be provable only as an interior one
-        if on_boundary.certificate.proves(tol) or not (proven or problem.rows.in_memory):
-            return on_boundary
-    if proven:
-        return replace(solution, status=Status.OPTIMAL)
-    # Newton may succeed from another start; a cone solver's own answer is kept. If the radius equals the
-    # distance to the hull up to round-off, only the boundary solution exists.
-    at_hull_distance = problem.radius > 0.0 and abs(hull.radius - problem.radius) <= slack
-    if problem.rows.in_memory and hint is not None and not at_hull_distance and solution.polished:
-        restarted = _restart(problem, solution, hull, tol)
-        if restarted is not None or on_boundary is not None:
-            return restarted or on_boundary  # type: ignore[return-value]  # one of them is not None
-    if problem.rows.in_memory and np.all(np.isfinite(solution.mu)):
-        mixed = with_mixture_bound(problem, solution.certificate, solution.mu, hull)
-        if mixed.proves(tol):
-            return replace(solution, status=Status.OPTIMAL, certificate=mixed, hull=hull)
-        if solution.polished:
-            solution = replace(solution, certificate=mixed)
-    # the radius equals the distance to the hull up to 1e-6; weights further away than that would prove nothing
-    if problem.radius > 0.0 and -slack <= hull.radius - problem.radius <= 1e-6 * problem.radius:
-        return solve_on_boundary(problem, hull, solution, tol)
-    return replace(solution, status=status, hull=hull)
-
-
-def _restart(problem: RatioProblem, solution: Solution, hull: Hull, tol: float) -> Solution | None:
-    """Proven answer of Newton from other starting points, or None.
-
-    Starts: continuation in the base weights, then a vertex of [D]. With a radius: the δ reached so far, then
-    continuation, with features centred at the target, because a radius may be smaller than the round-off of the
-    moments of large columns.
-    """
-    starts: list[Callable[[], Array | None]] = [lambda: continuation_start(problem, terms)]
-    if problem.radius > 0.0:
-        problem = problem.centred_at_target()
-        starts.insert(0, lambda: solution.delta)
-    else:
-        starts.append(lambda: vertex_start(problem))
-    terms = make_penalty(problem, too_far=is_too_far)
-    for start in starts:
-        delta = start()
-        if delta is None or not np.all(np.isfinite(delta)):
-            continue
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            proof, iterations, free = make_certificate(problem, delta, penalty=terms), 0, solution.free_directions
-        if not proof.proves(tol):
-            found = newton(problem, terms, tol=tol, start=delta)
-            delta, proof, iterations, free = found.delta, found.certificate, found.iterations, found.free_directions
-        if problem.radius > 0.0 and not proof.proves(tol):
-            proof = with_mixture_bound(problem, proof, np.exp(problem.log_mu(delta)), hull)
-        if proof.proves(tol):
-            return replace(
-                solution,
-                delta=delta,
-                weights=np.exp(problem.log_mu(delta)),
-                status=Status.OPTIMAL,
-                certificate=proof,
-                iterations=solution.iterations + iterations,
-                free_directions=free,
-            )
-    return None
+        if not proven or limit.certificate.proves(tol):
+            return limit
+    return replace(solution, status=unproven, hull=None if proven else hull)
 
 
 def _error(problem: RatioProblem, solution: Solution) -> SolveError:

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..._internal.typing import Array, Index
 from ..._internal.validation import MAX_ENTRY, as_matrix, read_only
+from ...data.batch import BaseSummary, make_batch
 from ...data.features import Autocorrelation, FeatureMap, make_features
 from ...errors import DataError
-from ...solvers.batch import BaseSummary, make_batch
 from .noise import Noise, make_noise
 from .windows import WindowShape, as_windows, as_windows_like
 

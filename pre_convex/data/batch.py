@@ -24,8 +24,11 @@ from .._internal.threads import map_threads
 from .._internal.typing import Array, Index
 from .._internal.validation import as_numbers, call_user_function, read_only
 from ..errors import DataError
+from .passes import Summary
+from .requests import ALL, Draw, Height, Level, Push, Pushed, Requests, Tilt
+from .rows import inclusion_probability
 
-__all__ = ["BaseSummary", "Batch", "Moments", "OwnLogBases", "make_batch", "outer"]
+__all__ = ["BaseSummary", "Batch", "BatchSummary", "Moments", "OwnLogBases", "Together", "make_batch"]
 
 #: entries of P in one chunk, its maximum number of problems, and its minimum and maximum number of rows
 CHUNK_NUMBERS, GROUP, CHUNK_ROWS_MIN, CHUNK_ROWS_MAX = 100_000, 256, 256, 4096
@@ -82,11 +85,6 @@ def _groups(problems: int) -> Iterator[slice]:
     """Slices of problems."""
     for first in range(0, problems, GROUP):
         yield slice(first, min(first + GROUP, problems))
-
-
-def outer(x: Array) -> Array:
-    """x x' of every row of x."""
-    return np.asarray(x[:, :, None] * x[:, None, :])
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,10 +152,6 @@ class Batch:
     def every(self, step: int) -> Batch:
         """One row in ``step``."""
         return self.take(np.arange(0, self.shape[0], step))
-
-    def weighted(self, log_share: Array) -> Batch:
-        """The same rows with ``log_share`` added to their log base weights."""
-        return replace(self, common=log_share if self.common is None else self.common + log_share)
 
     def log_base(self, w: int) -> Array | None:
         """Log base weights of one problem, as given; ``None`` if they are equal."""
@@ -301,7 +295,7 @@ class Batch:
             products /= total[:, None]
             H = None
             if covariance:
-                H = (products.reshape(V, k, k) if per_problem else _symmetric(products, k)) - outer(mean)
+                H = (products.reshape(V, k, k) if per_problem else _symmetric(products, k)) - mean[:, :, None] * mean[:, None, :]
             found = Moments(level + safe_log(total), mean, H, total**2 / squares)
         lost = np.flatnonzero(~(total > SUM_MIN))
         if lost.size:  # the guess was far too high, or δ holds nan
@@ -311,37 +305,52 @@ class Batch:
                 found.overwrite(lost, self.moments(delta[lost], ids[lost], top, covariance=covariance))
         return found
 
-    def lift(self, delta: Array, ids: Index, log_z: Array, mean: Array, d: Array) -> tuple[Array, Array, Array, Array]:
-        """Effect of the correction c_j = ⟨F_j − mean, d⟩ of [LIFT] for each problem.
-
-        Returns
-        -------
-        moved, drift, squares, largest : ndarrays of shapes (V, k), (V,), (V,), (V,)
-            Σ μ_j c_j (F_j − mean), Σ μ_j c_j, Σ μ_j c_j², and max |c_j|.
-        """
+    def push(
+        self, delta: Array, ids: Index, log_z: Array, centre: Array, d: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """The four parts of :class:`~pre_convex.data.requests.Pushed` for each problem."""
         k, V = self.shape[1], ids.size
         tilts = _with_constant(delta, -log_z - self.level[ids])
-        corrections = _with_constant(d, -np.einsum("wi,wi->w", mean, d))
+        changes = _with_constant(d, -np.einsum("wi,wi->w", centre, d))
 
         def visit(block: slice) -> tuple[Array, Array, Array]:
-            sums, squares, largest = np.zeros((V, _padded_width(k))), np.zeros(V), np.zeros(V)
+            sums, squares, lowest = np.zeros((V, _padded_width(k))), np.zeros(V), np.full(V, np.inf)
             for rows, f, own, buffer in self._chunks_of(block, V):
                 for group in _groups(V):
                     mu = self._logits(rows, f, own, tilts[group], ids[group], buffer)
                     np.exp(mu, out=mu)
-                    c = corrections[group] @ f.T
-                    largest[group] = np.maximum(largest[group], np.maximum(c.max(axis=1), -c.min(axis=1)))
+                    c = changes[group] @ f.T
+                    lowest[group] = np.minimum(lowest[group], c.min(axis=1, initial=np.inf, where=mu > 0.0))
                     mu *= c
                     sums[group] += mu @ f
                     squares[group] += np.einsum("wj,wj->w", mu, c)
-            return sums, squares, largest
+            return sums, squares, lowest
 
         blocks = self._map_blocks(visit, V, k)
         sums = np.sum([block[0] for block in blocks], axis=0)
         squares = np.sum([block[1] for block in blocks], axis=0)
         drift = sums[:, k]
-        moved = sums[:, :k] - mean * drift[:, None]
-        return moved, drift, squares, np.max([block[2] for block in blocks], axis=0)
+        moved = sums[:, :k] - centre * drift[:, None]
+        return moved, drift, squares, np.min([block[2] for block in blocks], axis=0)
+
+    def subset(self, size: int, base: BaseSummary) -> tuple[Batch, Batch]:
+        """About ``size`` distinct rows for all problems: with their own base weights, and weighted to represent all.
+
+        Stratified sampling, one row from each of ``size`` equal blocks, if the base weights are even; otherwise each
+        row independently, with a probability that mixes uniform sampling with its average share of base weight.
+        """
+        n = self.shape[0]
+        rng = np.random.default_rng(0)
+        if base.ess.min() > 0.25 * n:
+            edges = np.linspace(0, n, size + 1).astype(np.intp)
+            index = edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.intp)
+            log_factor = np.full(size, np.log(n / size))
+        else:
+            chance = inclusion_probability(base.share / base.share.sum(), size, n)
+            index = np.flatnonzero(rng.random(n) < chance)
+            log_factor = -np.log(chance[index])
+        rows = self.take(index)
+        return rows, replace(rows, common=log_factor if rows.common is None else rows.common + log_factor)
 
     def largest_logits(self, delta: Array, ids: Index, *, heights: bool = False) -> Array:
         """Largest logit of each problem; with ``heights``, largest ⟨δ, F_j − centre⟩ over rows with positive weight."""
@@ -431,3 +440,113 @@ def _merge(blocks: list[tuple[Array, list[Array]]]) -> tuple[Array, list[Array]]
         for i, (total, x) in enumerate(zip(totals, sums, strict=True)):
             total += x * (shrink**2 if i == 1 else shrink if x.ndim == 1 else shrink[:, None])
     return top, totals
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSummary(Summary):
+    """A summary with the effective sample size of the weights."""
+
+    ess: float
+
+
+class Together:
+    """Answers the requests of problems that share F, all requests of one kind by one pass.
+
+    Parameters
+    ----------
+    batch : Batch
+        The rows, with normalised base weights.
+    targets : ndarray of shape (W, k)
+        Targets of the problems, relative to the centre of the batch.
+    base : BaseSummary
+        Summary of the base weights.
+    """
+
+    def __init__(self, batch: Batch, targets: Array, base: BaseSummary) -> None:
+        self.targets, self.base, self.passes = targets, base, 0
+        self.rows, self.weighted = [batch], [batch]
+
+    def run(self, generators: list[Requests[Any]]) -> list[Any]:
+        """Run all generators to their ends; one result for each."""
+        results: list[Any] = [None] * len(generators)
+        pending: dict[int, Any] = {}
+
+        def advance(w: int, answer: Any) -> None:
+            try:
+                pending[w] = generators[w].send(answer)
+            except StopIteration as stop:
+                results[w] = stop.value
+                pending.pop(w, None)
+
+        for w in range(len(generators)):
+            advance(w, None)
+        while pending:
+            # a level is drawn for all problems together, so draws wait until nobody asks for anything else
+            waiting = {w: r for w, r in pending.items() if not isinstance(r, Draw)} or pending
+            groups: dict[Any, list[int]] = {}
+            for w, request in waiting.items():
+                groups.setdefault(_kind(request), []).append(w)
+            for members in groups.values():
+                for w, answer in zip(members, self._answer(np.array(members), pending), strict=True):
+                    advance(w, answer)
+        return results
+
+    def _answer(self, ids: Index, pending: dict[int, Any]) -> list[Any]:
+        """Answers to requests of one kind."""
+        requests = [pending[int(w)] for w in ids]
+        match requests[0]:
+            case Tilt():
+                return self._tilt(ids, requests)
+            case Push():
+                return self._push(ids, requests)
+            case Height():
+                v = np.array([request.direction for request in requests])
+                tops = self.rows[requests[0].level].largest_logits(v, ids, heights=True)
+                return list(tops - np.einsum("wi,wi->w", self.targets[ids], v))
+            case _:
+                return [self._draw(requests)] * ids.size
+
+    def _tilt(self, ids: Index, requests: list[Tilt]) -> list[Summary]:
+        first, shift = requests[0], self.targets[ids]
+        batch = (self.weighted if first.weighted else self.rows)[first.level]
+        self.passes += first.level == ALL
+        delta = np.array([request.delta for request in requests])
+        offset = np.einsum("wi,wi->w", shift, delta)
+        guess = np.array([request.guess for request in requests]) + offset
+        found = batch.moments(delta, ids, np.where(np.isfinite(guess), guess, 0.0), covariance=first.covariance)
+        log_z, mean = found.log_z - offset, found.mean - shift
+        H = found.covariance
+        return [
+            BatchSummary(float(log_z[i]), mean[i], None if H is None else H[i], float(found.ess[i]))
+            for i in range(ids.size)
+        ]
+
+    def _push(self, ids: Index, requests: list[Push]) -> list[Pushed]:
+        shift = self.targets[ids]
+        delta, d = np.array([r.delta for r in requests]), np.array([r.d for r in requests])
+        log_z = np.array([r.log_z for r in requests]) + np.einsum("wi,wi->w", shift, delta)
+        centre = np.array([r.centre for r in requests]) + shift
+        parts = self.rows[requests[0].level].push(delta, ids, log_z, centre, d)
+        return [Pushed(a, float(b), float(c), float(e)) for a, b, c, e in zip(*parts, strict=True)]
+
+    def _draw(self, requests: list[Draw]) -> Level:
+        size = max(request.size for request in requests)
+        if requests[0].at_random:
+            rows, weighted = self.rows[ALL].subset(size, self.base)
+        else:
+            source = self.rows[requests[0].source]
+            rows = weighted = source.every(max(1, source.shape[0] // size))
+        self.rows.append(rows)
+        self.weighted.append(weighted)
+        return Level(len(self.rows) - 1, rows.shape[0])
+
+
+def _kind(request: Any) -> Any:
+    """Requests of the same kind are answered together."""
+    match request:
+        case Tilt():
+            return Tilt, request.level, request.weighted, request.covariance
+        case Push() | Height():
+            return type(request), request.level
+        case _:
+            return Draw, request.source, request.at_random

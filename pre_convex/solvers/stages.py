@@ -1,0 +1,371 @@
+"""The stages of a Newton solve: a sample, a subset, all rows, and the proof.
+
+Few rows: full Newton, with the covariance in every pass far from the solution. Many rows: first a small sample of them
+is solved, then a subset S, then full passes compute value and gradient only. The curvature starts as that of S, and
+every pass improves it by a secant update, so that a pass multiplies the squared error by about k over the effective
+size of S. The certificate [LIFT] uses S too, and the size of S minimises the cost of S and the full passes together.
+If S turns out to be unrepresentative, the solve continues with covariances of all rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .._internal.linear_algebra import shrink_correlations, smallest_pivot_ratio, well_conditioned
+from .._internal.threads import single_threaded_blas
+from .._internal.typing import Array
+from ..certificate.certificate import Certificate, Proof, certificate_of, make_certificate, prove
+from ..data.affine_span import AffineSpan, affine_span_of
+from ..data.requests import ALL, Alone, Draw, Level, Requests, Tilt
+from ..feasibility.hull import ZERO_DISTANCE
+from ..penalties import BallPenalty, NoPenalty, Penalty
+from ..problem import RatioProblem
+from ..solution import Stage
+from .newton import Descent, Point
+from .settings import Clock, Settings
+
+__all__ = ["NewtonResult", "Outcome", "Staged", "newton"]
+
+#: minimum and maximum number of rows of the first sample
+FIRST_ROWS_MIN, FIRST_ROWS_MAX = 2_000, 20_000
+#: steps on a sample; more of them mean that the sample does not decide
+SAMPLE_STEPS = 40
+#: minimum number of rows of a lift, and of rows per feature
+LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 1_000, 5
+#: the smallest squared decrement to aim for
+SMALLEST_AIM = 1e-20
+#: passes over all rows that a plan considers
+PLANNED_PASSES = range(2, 9)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where the stages ended.
+
+    Attributes
+    ----------
+    point : Point
+        δ and the pass at it.
+    proof : Proof
+        What the certificate proves.
+    iterations, passes : int
+        Steps and passes on all rows.
+    reason : str
+        Why the last stage ended.
+    collinear : bool
+        Whether the stages ended at once because the columns are too close to collinear.
+    may_diverge : bool
+        In the direction that lost most of its curvature since δ = 0, the curvature at δ is no larger than the
+        decrement, or than that of a target that counts as on the hull's boundary. On a diverging sequence, which R = 0
+        and a target on the boundary produce, both curvature and decrement tend to zero.
+    """
+
+    point: Point
+    proof: Proof
+    iterations: int
+    passes: int
+    reason: str
+    collinear: bool = False
+    may_diverge: bool = False
+
+
+@dataclass(eq=False)
+class Staged:
+    """The stages of one problem; :meth:`run` is a generator of requests to the rows.
+
+    Parameters
+    ----------
+    n, k : int
+        Number of rows and features.
+    penalty : Penalty
+        g(δ).
+    settings : Settings
+        Tolerance, limits and sizes.
+    start : ndarray of shape (k,), optional
+        Initial δ, such as the answer of a cone solver; zero by default.
+    shift : ndarray of shape (k,), optional
+        Size of the target relative to the origin of the sums; zero by default, for sums relative to the target.
+    offset : float, default 0.0
+        Size of constants that cancel in the logits.
+    row_cost : float, default 20.0
+        Cost of one row of a subset (its copy, covariance and certificate) in rows of a full pass.
+    collinear_ends : bool, default True
+        Whether to stop at once if the columns are too close to collinear for this basis.
+    verbose : bool, default False
+        Whether to print each stage.
+    """
+
+    n: int
+    k: int
+    penalty: Penalty
+    settings: Settings
+    start: Array | None = None
+    shift: Array | None = None
+    offset: float = 0.0
+    row_cost: float = 20.0
+    collinear_ends: bool = True
+    verbose: bool = False
+    trace: list[Stage] = field(default_factory=list)
+    clock: Clock = field(default_factory=Clock)
+
+    def __post_init__(self) -> None:
+        self.clock = Clock(self.settings.time_limit)
+        self.shift = np.zeros(self.k) if self.shift is None else self.shift
+        self.everything = Level(ALL, self.n)
+        self._stage_started = 0.0
+
+    def run(self) -> Requests[Outcome]:
+        """All stages, in order."""
+        zero = self.penalty.start(self.k)
+        sample = None
+        if self.n * self.k > self.settings.small:
+            size = min(max(FIRST_ROWS_MIN, self.settings.first_rows * self.k), FIRST_ROWS_MAX, self.n // 4)
+            if size >= max(1_000, 5 * self.k):
+                sample = yield Draw(size)
+        first = self._descent(sample or self.everything)
+        point = yield from first.at(zero if self.start is None else self.start)
+        H0 = point.summary.covariance
+        if not well_conditioned(H0) and self.collinear_ends:
+            proof = Proof(math.inf, 0.0, math.inf)
+            return Outcome(point, proof, 0, 1, "collinear columns", collinear=True)
+        if self.start is not None and np.any(self.start):
+            H0 = (yield Tilt(np.zeros(self.k), True, first.level.number)).covariance
+        self.variances = np.where(H0.diagonal() > 0.0, H0.diagonal(), 1.0)
+        subset, descent = None, first
+        if sample is not None:
+            subset, descent, point = yield from self._from_sample(first, point)
+        if np.any(point.delta) and not np.any(zero) and not point.value <= self.penalty.value(zero):
+            point = yield from descent.at(zero)  # ℓ(0) = 0: the start is worse than δ = 0
+        descent, point, proof, subset = yield from self._all_rows(descent, point, subset)
+        may_diverge = False
+        if isinstance(self.penalty, NoPenalty):
+            may_diverge = yield from self._may_diverge(descent, point, H0, subset)
+        return Outcome(point, proof, descent.iterations, descent.passes, descent.reason, may_diverge=may_diverge)
+
+    def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
+        assert self.shift is not None  # set by __post_init__
+        return Descent(level, self.penalty, self.settings, self.clock, self.shift, curvature, variances)
+
+    def _from_sample(self, first: Descent, point: Point) -> Requests[tuple[Level | None, Descent, Point]]:
+        """Solve the sample, then the subset S, both to their sampling error; (S, descent on all rows, its first point).
+
+        S is ``None`` if it would be most of the rows, or if the target is outside its hull, which does not mean that it
+        is outside the hull of all rows.
+        """
+        origin = point.delta
+        found = yield from first.run(point, aim=0.1 * self.k / first.level.size, limit=SAMPLE_STEPS)
+        self._end_stage("sample", first)
+        start, curvature, share = origin, None, 1.0
+        if first.decrement <= 1.0:
+            start, curvature, share = found.delta, first.curvature, (yield from self._share(found, first.level))
+        size = max(self._subset_size(share), first.level.size)
+        if size >= self.n:
+            shrunk = None if curvature is None else shrink_correlations(curvature, share * first.level.size)
+            descent = self._descent(self.everything, shrunk, self.variances)
+            return None, descent, (yield from descent.at(start))
+        subset: Level = yield Draw(size)
+        inner = self._descent(subset, curvature, self.variances)
+        found = yield from inner.run((yield from inner.at(start)), aim=0.1 * self.k / subset.size, limit=SAMPLE_STEPS)
+        if inner.decrement > 1.0:
+            self._end_stage("subset", inner)
+            descent = self._descent(self.everything, None, self.variances)
+            return None, descent, (yield from descent.at(origin))
+        H = (yield Tilt(found.delta, True, subset.number, guess=found.loss)).covariance
+        inner.passes += 1
+        self._end_stage("subset", inner)
+        descent = self._descent(self.everything, shrink_correlations(H, share * subset.size), self.variances)
+        return subset, descent, (yield from descent.at(found.delta, found.loss))
+
+    def _share(self, point: Point, level: Level) -> Requests[float]:
+        """Effective sample size of the weights at a point as a share of the rows: Z(δ)² / Z(2δ) for even weights."""
+        twice = yield Tilt(2.0 * point.delta, level=level.number)
+        return min(1.0, max(math.exp(min(2.0 * point.loss - twice.log_z, 0.0)), 1.0 / level.size))
+
+    def _subset_size(self, share: float) -> int:
+        """Size of S that minimises the cost of S and of the full passes after it; n if all rows cost no more.
+
+        ``share`` is the effective sample size of the weights over the number of rows. S leaves a squared decrement of
+        s = k / (share · |S|), each full pass multiplies it by s again, and the lift on S turns it into a gap that is
+        larger by n / (2 · share · |S|).
+        """
+        if self.settings.subset_rows is not None:
+            return self.settings.subset_rows
+        n, tol = self.n, 0.3 * self.settings.tol
+        best, cost = n, math.inf
+        for passes in PLANNED_PASSES:
+            size = math.exp((passes * math.log(self.k / share) + math.log(n / (share * tol))) / (passes + 1))
+            total = passes + self.row_cost * size / n
+            if total < cost and 4.0 * size <= n:
+                best, cost = int(size), total
+        return best
+
+    def _all_rows(
+        self, descent: Descent, point: Point, subset: Level | None
+    ) -> Requests[tuple[Descent, Point, Proof, Level | None]]:
+        """Passes over all rows until the gap is proven, or nothing more can be gained."""
+        tol = self.settings.tol
+        aim = tol**2 if descent.exact else 0.1 * tol if subset is None else tol * subset.size / self.n
+        while True:
+            point = yield from descent.run(point, aim)
+            proof = yield from self._certify(descent, point, subset)
+            self._end_stage("all rows", descent, proof.gap)
+            enough = proof.gap <= tol * (1.0 + abs(point.value))
+            if enough or descent.reason in ("iteration limit", "time limit", "diverges"):
+                break
+            if descent.reason == "converged" and aim > SMALLEST_AIM:
+                aim *= 1e-4 if descent.exact else 1e-2  # near the hull's boundary a lift works only near the solution
+            elif descent.exact:
+                break
+            else:  # the subset is unrepresentative: continue with the covariance of all rows
+                subset, descent.exact, descent.decrement = None, True, math.inf
+                point, aim = (yield from descent.at(point.delta, point.loss)), tol**2
+        return descent, point, proof, subset
+
+    def _certify(self, descent: Descent, point: Point, subset: Level | None) -> Requests[Proof]:
+        """Proof by a lift on as many rows as the decrement requires; if that fails, on the whole subset."""
+        assert self.shift is not None  # set by __post_init__
+        tol, decrement = self.settings.tol, descent.decrement
+        hopeless = decrement > max(0.1, 10.0 * tol)  # it diverged, and no lift will prove it
+        needed = 0 if hopeless else int(min(3.0 * decrement * self.n / tol, self.n))
+        needed = max(LIFT_ROWS, LIFT_ROWS_PER_FEATURE * self.k, needed)
+        source = subset or self.everything
+        if 2 * needed <= source.size:
+            some = yield Draw(needed, source.number, at_random=False)
+            proof = yield from prove(point.delta, point.summary, self.penalty, self.shift, some.number, self.offset)
+            if hopeless or proof.gap <= tol * (1.0 + abs(point.value)):
+                return proof
+        return (yield from prove(point.delta, point.summary, self.penalty, self.shift, source.number, self.offset))
+
+    def _may_diverge(self, descent: Descent, point: Point, H0: Array, subset: Level | None) -> Requests[bool]:
+        """Whether δ may belong to a diverging sequence; see :class:`Outcome`."""
+        H = descent.curvature
+        if subset is not None and descent.largest_decrement > 0.5:
+            # after a long step, secants may not show that the curvature vanished
+            H = (yield Tilt(point.delta, True, subset.number, guess=point.loss)).covariance
+        assert H is not None  # every descent has one
+        return smallest_pivot_ratio(H, H0) <= max(1e4 * descent.decrement, ZERO_DISTANCE)
+
+    def _end_stage(self, name: str, descent: Descent, gap: float = math.nan) -> None:
+        """Record a stage."""
+        now = self.clock.seconds
+        done = sum(stage.passes for stage in self.trace if stage.name == name)
+        stage = Stage(name, descent.level.size, descent.passes - done, now - self._stage_started, gap, descent.reason)
+        self.trace.append(stage)
+        self._stage_started = now
+        if self.verbose:
+            print(stage)
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonResult:
+    """Where Newton stopped on one problem: δ, its certificate, and the work done; fields as in :class:`Outcome`."""
+
+    delta: Array
+    certificate: Certificate
+    iterations: int
+    passes: int
+    reason: str
+    trace: tuple[Stage, ...]
+    free_directions: int = 0
+    may_diverge: bool = False
+
+
+def newton(
+    problem: RatioProblem,
+    penalty: Penalty,
+    settings: Settings,
+    *,
+    start: Array | None = None,
+    verbose: bool = False,
+) -> NewtonResult:
+    """Solve [P] and certify the answer; the certificate of an unbounded problem proves nothing.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        The problem.
+    penalty : Penalty
+        Penalty of the problem, from :func:`~pre_convex.penalties.make_penalty`.
+    settings : Settings
+        Tolerance, limits and sizes.
+    start : array of shape (k,), optional
+        Initial δ, such as the answer of a cone solver.
+    verbose : bool, default False
+        Whether to print each stage.
+    """
+    # a large δ may overflow; the certificate judges the result
+    with single_threaded_blas(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        found, outcome = _stages(problem, penalty, settings, start, verbose)
+        if not outcome.collinear:
+            return found
+        span = affine_span_of(problem.rows, problem.rows.sample(20_000) if problem.n_q > 40_000 else None)
+        if isinstance(penalty, NoPenalty):
+            return _in_coordinates(problem, penalty, span, settings, start, verbose)
+        away = span.null @ span.normal_components(np.zeros(problem.k))
+        if isinstance(penalty, BallPenalty) and -float(away @ span.centre) > 1.001 * penalty.value(away):
+            # the target is off the span of the rows, and the value is unbounded below
+            proof = make_certificate(problem, away, penalty=penalty)
+            return replace(found, delta=away, certificate=proof, reason="diverges")
+        free = span.free_directions(np.zeros(problem.k)).shape[1]
+        found, _ = _stages(problem, penalty, settings, start, verbose, collinear_ends=False)
+        return replace(found, free_directions=free)
+
+
+def _stages(
+    problem: RatioProblem,
+    penalty: Penalty,
+    settings: Settings,
+    start: Array | None,
+    verbose: bool,
+    *,
+    collinear_ends: bool = True,
+) -> tuple[NewtonResult, Outcome]:
+    """Result of the stages in the coordinates of the problem."""
+    n, k = problem.rows.shape
+    staged = Staged(
+        n, k, penalty, settings, start,
+        row_cost=problem.rows.subset_cost, collinear_ends=collinear_ends, verbose=verbose,
+    )  # fmt: skip
+    outcome = Alone(problem.rows).run(staged.run())
+    point = outcome.point
+    certificate = certificate_of(problem, point.delta, point.summary, penalty, outcome.proof)
+    result = NewtonResult(
+        point.delta,
+        certificate,
+        outcome.iterations,
+        outcome.passes,
+        outcome.reason,
+        tuple(staged.trace),
+        may_diverge=outcome.may_diverge,
+    )
+    return result, outcome
+
+
+def _in_coordinates(
+    problem: RatioProblem, penalty: Penalty, span: AffineSpan, settings: Settings, start: Array | None, verbose: bool
+) -> NewtonResult:
+    """Solve without penalty in coordinates of unit spread; δ is the shortest that gives the same ratio."""
+    zero = np.zeros(problem.k)
+    off, free = span.normal_components(zero), span.free_directions(zero)
+    if np.any(off) or span.basis.shape[1] == 0:
+        # all rows are equal, or the target is off their span and no δ is optimal
+        delta = span.null @ off
+        return NewtonResult(
+            delta, make_certificate(problem, delta), 0, 1, "diverges" if np.any(off) else "converged", (), free.shape[1]
+        )
+    # remove free directions from the basis and not from δ afterwards: for columns of small numbers they are large, and
+    # their round-off would affect the columns of large numbers
+    T = span.basis - free @ (free.T @ span.basis)
+    inner = problem.change_coordinates(T)
+    z = None
+    if start is not None:  # it may differ from T z along free directions
+        z = np.asarray(np.linalg.lstsq(np.hstack([T, free]), start)[0][: T.shape[1]])
+    found, _ = _stages(inner, penalty, settings, z, verbose, collinear_ends=False)
+    delta = T @ found.delta
+    # certify in the original variables, so that round-off of the coordinates is included
+    return replace(
+        found, delta=delta, certificate=make_certificate(problem, delta), free_directions=free.shape[1]
+    )
