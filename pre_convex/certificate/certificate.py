@@ -27,7 +27,6 @@ from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, MAX_PARAMETER, as_vector, check_tol
 from ..data.passes import Summary, tilt
 from ..data.rows import Rows
-from ..feasibility.hull import is_too_far
 from ..penalties import BallPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from .lift import Lift, lift_at
@@ -217,6 +216,6 @@ def certify(
     """
     problem = as_problem(problem)
     delta = as_vector(delta, "delta", problem.k, limit=MAX_PARAMETER)
-    terms = make_penalty(problem, penalty, constraints, too_far=is_too_far)
+    terms = make_penalty(problem, penalty, constraints)
     with np.errstate(over="ignore", invalid="ignore"):  # after overflow the gap is infinite
         return make_certificate(problem, delta, mu, penalty=terms)

@@ -18,7 +18,6 @@ from .._internal.entropy import safe_log
 from .._internal.linear_algebra import EPS, solve_psd
 from .._internal.typing import Array, Index
 from ..errors import SolveError
-from ..feasibility.hull import is_too_far
 from ..penalties import make_penalty
 from ..penalties.ball import NEGLIGIBLE_GAP
 from ..problem import RatioProblem
@@ -36,7 +35,7 @@ class Penalties:
 
     def __init__(self, problem: RatioProblem, radius: Array) -> None:
         self.radius, self.norm = radius, problem.moment_norm
-        self.terms = {R: make_penalty(problem.with_radius(R), too_far=is_too_far) for R in np.unique(radius).tolist()}
+        self.terms = {R: make_penalty(problem.with_radius(R)) for R in np.unique(radius).tolist()}
 
     def value(self, delta: Array, ids: Index) -> Array:
         """R_w‖δ_w‖_*."""

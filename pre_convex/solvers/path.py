@@ -8,7 +8,6 @@ from typing import Any
 
 from .._internal.threads import single_threaded_blas
 from .._internal.validation import as_flag, as_radii, check_tol
-from ..feasibility.hull import is_too_far
 from ..penalties import make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution
@@ -62,7 +61,7 @@ def radius_path(
     for radius in as_radii(radii):
         step = problem.with_radius(radius)
         started = time.perf_counter()
-        found = newton(step, make_penalty(step, penalty, constraints, too_far=is_too_far), tol=tol, start=start)
+        found = newton(step, make_penalty(step, penalty, constraints), tol=tol, start=start)
         seconds = time.perf_counter() - started
         has_user_terms = penalty is not None or constraints is not None
         solution = decide_status(

@@ -15,7 +15,7 @@ from .._internal.validation import as_choice, as_flag, check_tol
 from ..certificate.certificate import Certificate, make_certificate
 from ..data.blocks import show_progress
 from ..errors import BoundaryError, InfeasibleError, SolveError
-from ..feasibility.hull import Hull, Position, is_too_far, minimal_radius
+from ..feasibility.hull import Hull, Position, minimal_radius
 from ..penalties import Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution, Status
@@ -97,7 +97,7 @@ def solve(
     polish, check, verbose = as_flag(polish, "polish"), as_flag(check, "check"), as_flag(verbose, "verbose")
     entry = find_solver(solver)
     started = time.perf_counter()
-    terms = make_penalty(problem, penalty, constraints, too_far=is_too_far)
+    terms = make_penalty(problem, penalty, constraints)
     has_user_terms = penalty is not None or constraints is not None
     if entry is None:
         try:
@@ -260,7 +260,7 @@ def _restart(problem: RatioProblem, solution: Solution, hull: Hull, tol: float) 
         starts.insert(0, lambda: solution.delta)
     else:
         starts.append(lambda: vertex_start(problem))
-    terms = make_penalty(problem, too_far=is_too_far)
+    terms = make_penalty(problem)
     for start in starts:
         delta = start()
         if delta is None or not np.all(np.isfinite(delta)):

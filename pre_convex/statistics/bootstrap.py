@@ -15,7 +15,6 @@ from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import MAX_COUNT, MAX_ENTRY, as_count, as_flag, as_vector, preview
 from ..errors import DataError
-from ..feasibility.hull import is_too_far
 from ..penalties import make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Status
@@ -148,7 +147,7 @@ def _refit_one_by_one(
         drawn = _resample(problem, rng)
         if drawn is not None:
             again = RatioProblem(drawn[0], problem.features_q, drawn[1], radius=problem.radius, norm=problem.norm)
-            outcome = newton(again, make_penalty(again, penalty, constraints, too_far=is_too_far), tol=TOL, start=delta)
+            outcome = newton(again, make_penalty(again, penalty, constraints), tol=TOL, start=delta)
             if outcome.certificate.proves(ACCEPTED_GAP):
                 deltas[i] = outcome.delta
     return deltas
