@@ -125,8 +125,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     hint = None if hint is None else as_vector(hint, "hint", problem.k, limit=MAX_PARAMETER)
     b, norm = problem.centred_target, problem.moment_norm
     search = _Search(problem.rows, b)
-    ranges = search.highest - search.lowest
-    unit = np.where(ranges > TARGET_NOISE * search.size, ranges, search.size)
+    unit = np.where(search.ranges > TARGET_NOISE * search.size, search.ranges, search.size)
     away = b - search.middle
     search.add_highest([away / unit**2] + ([] if hint is None else [hint]))
     near = search.nearest(b, get_norm(2), _euclidean, POSITION_RTOL, unit)
@@ -176,10 +175,11 @@ class _Search:
 
     Attributes
     ----------
-    lowest, highest : ndarray of shape (k,)
-        Ranges of the columns, relative to the origin.
+    ranges : ndarray of shape (k,)
+        Largest less smallest entry of each column.
     middle : ndarray of shape (k,)
-        Mean of the rows at which the columns are lowest and highest.
+        A point inside the hull: halfway between the mean of all rows and that of the rows where a column is lowest or
+        highest, so that even a value that few rows have is at some depth.
     size : ndarray of shape (k,)
         Largest entry of each column and of the target before the origin was subtracted, the unit of round-off.
     index, features : ndarray of shape (m,) and (m, k)
@@ -190,11 +190,13 @@ class _Search:
 
     def __init__(self, rows: Rows, b: Array) -> None:
         self.rows, self.k = rows, b.size
-        self.lowest, self.highest, extreme = rows.reduce(_extreme_rows, _merge_extremes)
-        index = np.unique(extreme)
+        extent = rows.reduce(_extent, _Extent.merge)
+        self.ranges = extent.highest - extent.lowest
+        index = np.unique(extent.extreme)
         parts = np.array_split(index, 1 + index.size // ROWS_AT_ONCE if rows.in_memory else 1)
-        self.middle = sum(rows.take(part).features.sum(axis=0) for part in parts) / index.size
-        size = np.maximum(np.abs(self.lowest), np.abs(self.highest)) + np.abs(b)
+        extremes = np.sum([rows.take(part).features.sum(axis=0) for part in parts], axis=0) / index.size
+        self.middle = 0.5 * (extent.total / extent.count + extremes)
+        size = np.maximum(np.abs(extent.lowest), np.abs(extent.highest)) + np.abs(b)
         size = size + (0.0 if rows.origin is None else np.abs(rows.origin))
         self.size = np.where(size > 0.0, size, 1.0)
         self.index, self.features = np.zeros(0, dtype=np.intp), np.zeros((0, self.k))
@@ -267,22 +269,41 @@ class _Search:
         return replace(near, distance=distance, index=self.index[used][order], weights=weights[used][order])
 
 
-def _extreme_rows(rows: Rows) -> tuple[Array, Array, Index]:
-    """Smallest and largest entry of each column over the rows with positive base weight, and their row numbers."""
-    found = None
+@dataclass(frozen=True, eq=False)
+class _Extent:
+    """Ranges of the columns over rows with positive base weight, and the sum and number of these rows.
+
+    ``extreme`` holds the numbers of the rows where the columns are lowest and highest, shape (2, k).
+    """
+
+    lowest: Array
+    highest: Array
+    extreme: Index
+    total: Array
+    count: int
+
+    def merge(self, other: _Extent) -> _Extent:
+        """Extent of the union of two sets of rows."""
+        replaced = np.stack([other.lowest < self.lowest, other.highest > self.highest])
+        return _Extent(
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+            np.where(replaced, other.extreme, self.extreme),
+            self.total + other.total,
+            self.count + other.count,
+        )
+
+
+def _extent(rows: Rows) -> _Extent:
+    """Extent of some rows, from one pass."""
+    k = rows.shape[1]
+    extent = _Extent(np.full(k, np.inf), np.full(k, -np.inf), np.zeros((2, k), dtype=np.intp), np.zeros(k), 0)
     for chunk, f in rows.chunks():
         positive = np.flatnonzero(rows.log_base[chunk] > -np.inf)
-        if positive.size == 0:
-            continue
-        f = f if positive.size == len(f) else f[positive]
-        index = np.stack([f.argmin(axis=0), f.argmax(axis=0)])
-        here = f.min(axis=0), f.max(axis=0), positive[index] + (chunk.start + rows.start)
-        found = here if found is None else _merge_extremes(found, here)
-    nowhere = np.full(rows.shape[1], np.inf)
-    return found or (nowhere, -nowhere, np.zeros((2, rows.shape[1]), dtype=np.intp))
-
-
-def _merge_extremes(one: tuple[Array, Array, Index], other: tuple[Array, Array, Index]) -> tuple[Array, Array, Index]:
-    """Extremes of the union of two sets of rows."""
-    replaced = np.stack([other[0] < one[0], other[1] > one[1]])
-    return np.minimum(one[0], other[0]), np.maximum(one[1], other[1]), np.where(replaced, other[2], one[2])
+        if positive.size:
+            f = f if positive.size == len(f) else f[positive]
+            extreme = np.stack([f.argmin(axis=0), f.argmax(axis=0)])
+            low, high = (f[i, np.arange(k)] for i in extreme)
+            numbers = positive[extreme] + (chunk.start + rows.start)
+            extent = extent.merge(_Extent(low, high, numbers, f.sum(axis=0), positive.size))
+    return extent

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .._internal.typing import Array
 from .ball import BallPenalty, NoPenalty
 from .l1 import L1Penalty
 from .l2 import L2Penalty
@@ -32,13 +30,7 @@ __all__ = [
 ]
 
 
-def make_penalty(
-    problem: RatioProblem,
-    penalty: Any = None,
-    constraints: Any = None,
-    *,
-    too_far: Callable[[RatioProblem, Array], bool] | None = None,
-) -> Penalty:
+def make_penalty(problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> Penalty:
     """Penalty of a problem, with the user's own terms if there are any.
 
     Parameters
@@ -47,9 +39,6 @@ def make_penalty(
         Supplies radius and norm.
     penalty, constraints : functions of a cvxpy expression, optional
         The user's own terms.
-    too_far : function of (problem, δ), optional
-        Whether the target is further from the hull than the radius, so that δ diverges; called once, when a step in
-        norm 1 or inf cannot be found.
     """
     if penalty is not None or constraints is not None:
         return UserPenalty(problem, penalty, constraints)
@@ -58,5 +47,5 @@ def make_penalty(
     if problem.norm == 2.0:
         return L2Penalty(problem.moment_norm, problem.radius)
     if problem.norm == 1.0:
-        return LInfPenalty(problem, too_far)
-    return L1Penalty(problem, too_far)
+        return LInfPenalty(problem)
+    return L1Penalty(problem)
