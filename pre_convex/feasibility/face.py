@@ -18,7 +18,7 @@ from .._internal.typing import Array, Index
 from .._internal.validation import MAX_ENTRY
 from ..data.affine_span import affine_span_of
 from ..problem import RatioProblem
-from .hull import LP_OPTIONS, Hull
+from .hull import Hull
 
 __all__ = ["restrict", "row_sizes", "smallest_face", "spanning_rows"]
 
@@ -30,6 +30,8 @@ SMALLEST = 1.0 / MAX_ENTRY
 ON_PLANE = 1e-11
 #: rows of the first linear program, for each dimension, and rows that are added at a time
 FIRST_ROWS, ADDED_ROWS = 50, 100
+#: tolerances of the linear programs
+LP_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 #: limit on linear programs for one face
 MAX_ROUNDS = 50
 

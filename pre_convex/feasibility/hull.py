@@ -4,8 +4,11 @@ With R = 0, [P] is bounded and [D] feasible exactly when b is in the convex hull
 
     [HULL]   min over μ on the simplex ‖b − F'μ‖  =  max over ‖v‖_* ≤ 1 of ⟨v,b⟩ − max_j ⟨v,F_j⟩
 
-is found by column generation: a small problem over a few dozen rows, then one pass that finds rows beyond its
-supporting plane. Both sides of [HULL] are computed, so the distance comes with its own gap.
+is found by column generation: the nearest point of the hull of a few rows, then one pass that finds rows beyond its
+supporting plane. Any weights bound the distance from above and any direction bounds it from below.
+
+The position does not depend on the norm. It is decided in norm 2 with every column in units of its range; only if the
+target is outside, the distance in the problem's own norm follows, from the rows found so far.
 """
 
 from __future__ import annotations
@@ -20,25 +23,35 @@ from .._internal.linear_algebra import EPS
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_PARAMETER, as_vector, check_tol
-from ..data.affine_span import affine_span_of
 from ..data.passes import support
 from ..data.rows import Rows
 from ..errors import SolveError
 from ..penalties.norms import Norm, get_norm
 from ..problem import RatioProblem, as_problem
+from .nearest import nearest_euclidean, nearest_polyhedral
 
-__all__ = ["Hull", "Position", "is_too_far", "minimal_radius"]
+__all__ = ["ZERO_DISTANCE", "Hull", "Position", "minimal_radius"]
 
 #: distances below this share of the features' spread count as zero
 ZERO_DISTANCE = 1e-10
-#: smallest mean depth of the rows below a supporting plane, as a share of their spread
-MIN_DEPTH = 1e-4
-#: rows that a pass adds for each direction
+#: a target is on the boundary if moving it away from the middle of the hull by this share takes it outside
+BOUNDARY_SHARE = 20.0 * ZERO_DISTANCE
+#: a target may miss the rows by this share of its size without being outside: means of collinear columns do
+TARGET_NOISE = 1e-13
+#: relative accuracy of the search for the position
+POSITION_RTOL = 0.1
+#: minimum number of rows that a pass adds
 ROWS_PER_PASS = 48
 #: limit on passes over the data
 MAX_PASSES = 200
-#: tolerances of the linear programs
-LP_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+#: round-off of a weighted mean of rows, relative to their size
+ROUND_OFF = 4.0 * EPS
+#: accuracy of the first program over a few rows; the next ones are ten times as accurate as the bounds so far
+FIRST_ACCURACY = 1e-2
+#: weights up to the first of these are removed, or up to the next if the distance needs them
+NEGLIGIBLE_WEIGHTS = (1e-9, 1e-13, 0.0)
+#: rows taken at a time to compute their mean
+ROWS_AT_ONCE = 256
 
 
 class Position(Enum):
@@ -84,61 +97,6 @@ class Hull:
             array.flags.writeable = False
 
 
-def _nearest_euclidean(G: Array) -> tuple[Array, Array]:
-    """Weights μ and direction v, of any length, of min ‖G'μ‖₂ over the simplex.
-
-    This is the least-distance problem of Lawson and Hanson: a non-negative least-squares fit of (0, …, 0, 1) by the
-    rows (G_j, 1).
-    """
-    from scipy.optimize import nnls  # slow to import and seldom needed
-
-    scale = np.abs(G).max() or 1.0
-    E = np.vstack([G.T / scale, np.ones(len(G))])
-    try:
-        x, _ = nnls(E, np.append(np.zeros(G.shape[1]), 1.0), maxiter=100 * len(G))
-    except RuntimeError as error:
-        raise SolveError(f"distance to the hull: {error}") from error
-    mu = x / x.sum()
-    return mu, mu @ G
-
-
-def _nearest_polyhedral(G: Array, order: float) -> tuple[Array, Array]:
-    """Weights and direction of min ‖G'μ‖ for the norms inf and 1: solution and multipliers of a linear program."""
-    from scipy.optimize import linprog
-
-    n, k = G.shape
-    scale = np.abs(G).max() or 1.0
-    A = G.T / scale
-    slack = 1 if order == np.inf else k
-    bound = np.ones((k, 1)) if order == np.inf else np.eye(k)
-    result = linprog(
-        np.append(np.zeros(n), np.ones(slack)),
-        A_ub=np.block([[A, -bound], [-A, -bound]]),
-        b_ub=np.zeros(2 * k),
-        A_eq=np.append(np.ones(n), np.zeros(slack))[None, :],
-        b_eq=[1.0],
-        options=LP_OPTIONS,
-    )
-    if result.status != 0:
-        raise SolveError(f"distance to the hull: {result.message}")
-    multipliers = -result.ineqlin.marginals
-    mu = np.maximum(result.x[:n], 0.0)
-    return mu / mu.sum(), multipliers[:k] - multipliers[k:]
-
-
-def _nearest(norm: Norm) -> Callable[[Array], tuple[Array, Array]]:
-    """Solver of [HULL] for a few rows G_j = b − F_j."""
-    if norm.order == 2.0:
-        return _nearest_euclidean
-    return lambda G: _nearest_polyhedral(G, norm.order)
-
-
-def _unit(norm: Norm, v: Array) -> Array:
-    """v scaled to unit dual norm; zero stays zero."""
-    size = norm.dual(v)
-    return v / size if size > 0.0 else np.zeros_like(v)
-
-
 @single_threaded_blas()
 def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: float = 1e-7) -> Hull:
     """Distance from the target to the hull of the q features, with separating direction and nearest weights.
@@ -165,150 +123,187 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     """
     problem, rtol = as_problem(problem), check_tol(rtol, "rtol")
     hint = None if hint is None else as_vector(hint, "hint", problem.k, limit=MAX_PARAMETER)
-    rows, b, norm = problem.rows, problem.centred_target, problem.moment_norm
-    eye = np.eye(problem.k)
-    directions = [eye, -eye] if hint is None or not np.any(hint) else [eye, -eye, hint[:, None]]
-    tops, index = support(rows, np.concatenate(directions, axis=1), 2 if hint is None else 8)
-    ranges = tops[: problem.k] + tops[problem.k : 2 * problem.k]
-    hull = _distance(rows, b, norm, norm(ranges), index, rtol, eye)
-    if hull.position is Position.OUTSIDE and hull.radius - hull.lower <= 10 * rtol * hull.radius:
-        return replace(hull, lower=_less_round_off(hull.lower, hull.direction, b, ranges))
-    # columns of very different size, or nearly collinear ones, can hide a distance: search again in coordinates of
-    # equal spread, and along directions in which the target differs from all rows
-    space = affine_span_of(rows, rows.sample(5000) if rows.shape[0] > 10_000 else None)
-    off = space.normal_components(b)
-    scaled = _distance(rows, b, get_norm(2), 1.0, index, rtol, space.basis) if space.basis.size else hull
-    passes = hull.passes + scaled.passes + 1
-    candidates = [hull.direction, scaled.direction, space.null @ off]
-    if hint is not None:
-        candidates.append(hint)
-    v, lower = _most_separating(rows, b, norm, candidates)
-    size = np.abs(b) + np.abs(ranges) + space.origin_size
-    nearest = min((hull, scaled), key=lambda h: norm(_residual(rows, b, h)))
-    distance = norm(_residual(rows, b, nearest))
-    if lower > 1e-14 * float(np.abs(v) @ size) and distance > 0.0:
-        lower = _less_round_off(lower, v, b, ranges)
-        return Hull(Position.OUTSIDE, distance, lower, v, nearest.index, nearest.weights, passes)
-    v, more = _supporting_direction(rows, b, np.union1d(index, scaled.index), space.basis)
-    passes += more
-    if np.any(v) and distance > 0.0:  # the direction to a point this near is mostly round-off; the face's normal is not
-        normal, lower = _most_separating(rows, b, norm, _face_normals(rows, v))
-        passes += 2
-        if lower > 1e-13 * float(np.abs(normal) @ size):
-            lower = _less_round_off(lower, normal, b, ranges)
-            return Hull(Position.OUTSIDE, distance, lower, normal, nearest.index, nearest.weights, passes)
-    position = Position.BOUNDARY if np.any(v) else Position.INSIDE
-    return Hull(position, 0.0, 0.0, _unit(norm, v), scaled.index, scaled.weights, passes)
+    b, norm = problem.centred_target, problem.moment_norm
+    search = _Search(problem.rows, b)
+    unit = np.where(search.ranges > TARGET_NOISE * search.size, search.ranges, search.size)
+    away = b - search.middle
+    search.add_highest([away / unit**2] + ([] if hint is None else [hint]))
+    near = search.nearest(b, get_norm(2), _euclidean, POSITION_RTOL, unit)
+    if near.lower > TARGET_NOISE * float(np.abs(near.direction) @ search.size):
+        near = search.nearest(b, norm, _solver(norm), rtol, start=near)
+        return _hull(Position.OUTSIDE, near, near.direction, search.passes)
+    beyond = search.nearest(b + BOUNDARY_SHARE * away, get_norm(2), _euclidean, POSITION_RTOL, unit)
+    if beyond.lower > 0.0:
+        return _hull(Position.BOUNDARY, near, beyond.direction / norm.dual(beyond.direction), search.passes)
+    return _hull(Position.INSIDE, near, np.zeros(problem.k), search.passes)
 
 
-def _most_separating(rows: Rows, b: Array, norm: Norm, candidates: list[Array]) -> tuple[Array, float]:
-    """The direction, scaled to unit dual norm, with the largest distance ⟨v,b⟩ − max_j ⟨v,F_j⟩, and that distance."""
-    directions = np.column_stack([_unit(norm, v) for v in candidates])
-    values = directions.T @ b - support(rows, directions, 1)[0]
-    best = int(np.argmax(values))
-    return directions[:, best], float(values[best])
+@dataclass(frozen=True, eq=False)
+class _Nearest:
+    """Known weights, the best direction, and the bounds on the distance that they prove."""
+
+    distance: float
+    lower: float
+    direction: Array
+    index: Index
+    weights: Array
 
 
-def _less_round_off(lower: float, v: Array, b: Array, ranges: Array) -> float:
-    """The distance proven by the direction v, less a bound on its round-off."""
-    return lower - 4.0 * EPS * float(np.abs(v) @ (np.abs(b) + np.abs(ranges)))
+def _hull(position: Position, near: _Nearest, direction: Array, passes: int) -> Hull:
+    """The public result; only outside there is a distance."""
+    distance, lower = (near.distance, near.lower) if position is Position.OUTSIDE else (0.0, 0.0)
+    return Hull(position, distance, lower, direction, near.index, near.weights, passes)
 
 
-def _face_normals(rows: Rows, v: Array) -> list[Array]:
-    """v without its component along the face that it nearly supports, for three tolerances of being on the face."""
-    tops, index = support(rows, np.column_stack([v, -v]), ROWS_PER_PASS)
-    top_rows, directions = rows.take(index).features, []
-    for share in (1e-9, 1e-7, 1e-5):
-        face = top_rows[tops[0] - top_rows @ v <= share * (tops[0] + tops[1])]
-        along = face - face[0]
-        unit = np.abs(along).max(axis=0)
-        unit = np.where(unit > 0.0, unit, 1.0)
-        _, singular, rotation = np.linalg.svd(along / unit, full_matrices=False)
-        spanned = rotation[singular > 1e-9 * singular.max()]
-        directions.append(v - (spanned.T @ (spanned @ (v * unit))) / unit)
-    return directions
+#: solver of [HULL] for a few rows: (b − F_j, weights to start from, accuracy) ↦ (weights, direction of any length)
+_Solver = Callable[[Array, Array, float], tuple[Array, Array]]
 
 
-def _residual(rows: Rows, b: Array, hull: Hull) -> Array:
-    """b − F'μ at the weights of a hull."""
-    return np.asarray(b - hull.weights @ rows.take(hull.index).features)
+def _euclidean(G: Array, start: Array, rtol: float) -> tuple[Array, Array]:
+    return nearest_euclidean(G)
 
 
-def _distance(rows: Rows, b: Array, norm: Norm, scale: float, index: Index, rtol: float, basis: Array) -> Hull:
-    """Column generation for [HULL] in the coordinates (F − b) · basis; INSIDE if no distance was found."""
-    nearest = _nearest(norm)
-    offset = 0.0 if rows.origin is None else np.abs(rows.origin)
-    zero = ZERO_DISTANCE * scale + 1e-13 * norm((np.abs(b) + offset) @ np.abs(basis))
-    passes, best_lower, best_direction = 1, -np.inf, np.zeros(b.size)
-    while True:
-        G = (b - rows.take(index).features) @ basis
-        mu, v = nearest(G)
-        v = _unit(norm, v)
-        distance = norm(mu @ G)
-        positive = mu > 0.0
-        if distance <= zero:
-            break
-        direction = basis @ v
-        tops, highest = support(rows, direction[:, None], ROWS_PER_PASS)
-        passes += 1
-        lower = float(direction @ b - tops[0])
-        if lower > best_lower:
-            best_lower, best_direction = lower, direction
-        new = np.setdiff1d(highest, index)
-        if distance - best_lower <= rtol * distance or new.size == 0:
-            break
-        if passes >= MAX_PASSES:
-            raise SolveError(f"distance to the hull: between {best_lower:.9g} and {distance:.9g} after {passes} passes")
-        # rows of zero weight are dropped once there are many of them
-        keep = index if index.size < 40 * (b.size + 1) else index[positive]
-        index = np.union1d(keep, new)
-    outside = distance > zero and best_lower > 1e-14 * scale
-    return Hull(
-        Position.OUTSIDE if outside else Position.INSIDE,
-        distance if outside else 0.0,
-        best_lower if outside else 0.0,
-        best_direction,
-        index[positive],
-        mu[positive],
-        passes,
-    )
+def _solver(norm: Norm) -> _Solver:
+    """Solver of [HULL] in a norm."""
+    if norm.order == 2.0:
+        return _euclidean
+    return lambda G, start, rtol: nearest_polyhedral(G, start, norm.order == np.inf, rtol)
 
 
-def _supporting_direction(rows: Rows, b: Array, index: Index, basis: Array) -> tuple[Array, int]:
-    """(v, passes) with ⟨v, F_j − b⟩ ≤ 0 for all rows and < 0 for some; zero if b is in the interior.
+class _Search:
+    """Column generation: a working set of rows, to which every pass adds those beyond a supporting plane.
 
-    A linear program over a few rows, min ⟨v, mean of F − b⟩ under those inequalities and −1 ≤ v ≤ 1, to which
-    passes add the rows that violate it most. Its coordinates have equal spread and leave out directions along which
-    all rows agree, so that a flat hull has an interior as well.
+    Attributes
+    ----------
+    ranges : ndarray of shape (k,)
+        Largest less smallest entry of each column.
+    middle : ndarray of shape (k,)
+        A point inside the hull: halfway between the mean of all rows and that of the rows where a column is lowest or
+        highest, so that even a value that few rows have is at some depth.
+    size : ndarray of shape (k,)
+        Largest entry of each column and of the target before the origin was subtracted, the unit of round-off.
+    index, features : ndarray of shape (m,) and (m, k)
+        The working set.
+    passes : int
+        Passes over the data.
     """
-    from scipy.optimize import linprog
 
-    k, passes = basis.shape[1], 0
-    if k == 0:
-        return np.zeros(b.size), passes
-    while True:
-        A = (rows.take(index).features - b) @ basis
-        result = linprog(
-            A.mean(axis=0),
-            A_ub=A,
-            b_ub=np.full(len(A), ZERO_DISTANCE),
-            bounds=[(-1.0, 1.0)] * k,
-            options=LP_OPTIONS,
+    def __init__(self, rows: Rows, b: Array) -> None:
+        self.rows, self.k = rows, b.size
+        extent = rows.reduce(_extent, _Extent.merge)
+        self.ranges = extent.highest - extent.lowest
+        index = np.unique(extent.extreme)
+        parts = np.array_split(index, 1 + index.size // ROWS_AT_ONCE if rows.in_memory else 1)
+        extremes = np.sum([rows.take(part).features.sum(axis=0) for part in parts], axis=0) / index.size
+        self.middle = 0.5 * (extent.total / extent.count + extremes)
+        size = np.maximum(np.abs(extent.lowest), np.abs(extent.highest)) + np.abs(b)
+        size = size + (0.0 if rows.origin is None else np.abs(rows.origin))
+        self.size = np.where(size > 0.0, size, 1.0)
+        self.index, self.features = np.zeros(0, dtype=np.intp), np.zeros((0, self.k))
+        self.passes = 1
+
+    def add_highest(self, directions: list[Array]) -> tuple[Array, int]:
+        """A pass that adds the highest rows of each direction: (largest heights, number of rows added)."""
+        if self.passes >= MAX_PASSES:
+            raise SolveError(f"distance to the hull: not found in {self.passes} passes")
+        self.passes += 1
+        tops, highest = support(self.rows, np.column_stack(directions), max(ROWS_PER_PASS, self.k // 2))
+        new = np.setdiff1d(highest, self.index)
+        if new.size:
+            self.index = np.append(self.index, new)
+            self.features = np.concatenate([self.features, self.rows.take(new).features])
+        return tops, new.size
+
+    def nearest(
+        self, b: Array, norm: Norm, solve: _Solver, rtol: float, unit: Array | float = 1.0, start: _Nearest | None = None
+    ) -> _Nearest:
+        """Nearest point to b in coordinates F / unit, to relative accuracy ``rtol`` unless round-off prevents it.
+
+        ``start`` is the result of a search in other units, whose weights and direction are bounds in these as well.
+        """
+        weights = np.zeros(self.index.size)
+        distance, lower, direction = np.inf, -np.inf, np.zeros(self.k)
+        if start is not None:
+            order = np.argsort(self.index)
+            weights[order[np.searchsorted(self.index, start.index, sorter=order)]] = start.weights
+            distance, dual = norm(self._residual(b, weights) / unit), norm.dual(start.direction * unit)
+            lower, direction = start.lower / dual, start.direction / dual
+        accuracy = max(FIRST_ACCURACY, rtol)
+        while lower < (1.0 - rtol) * distance:
+            G = b - self.features
+            G /= unit
+            found, v = solve(G, weights, accuracy)
+            del G  # the next one may be larger
+            trial = norm(self._residual(b, found) / unit)
+            if trial < distance:
+                weights, distance = found, trial
+            if np.all(np.abs(self._residual(b, weights)) <= ROUND_OFF * self.size) or not np.any(v):
+                break
+            v = v / unit / norm.dual(v)
+            tops, added = self.add_highest([v])
+            height = float(v @ b - tops[0]) - (self.k + 4) * EPS * float(np.abs(v) @ self.size)
+            if height > lower:
+                lower, direction = height, v
+            if added == 0 and accuracy <= max(0.1 * rtol, EPS):
+                break
+            weights = np.append(weights, np.zeros(added))
+            accuracy = min(accuracy, 0.1 * (1.0 - lower / distance)) if added else 0.0
+            accuracy = max(accuracy, 0.1 * rtol)
+        return self._pruned(b, norm, unit, _Nearest(distance, lower, direction, self.index, weights), rtol)
+
+    def _residual(self, b: Array, weights: Array) -> Array:
+        """b − F'μ, as a sum of b − F_j over the rows with weight: near a row it has digits that b − F'μ has lost."""
+        used = weights > 0.0
+        return np.asarray(weights[used] @ (b - self.features[used]))
+
+    def _pruned(self, b: Array, norm: Norm, unit: Array | float, near: _Nearest, rtol: float) -> _Nearest:
+        """Without the smallest weights, as far as the accuracy allows."""
+        for least in NEGLIGIBLE_WEIGHTS:
+            weights = np.where(near.weights > least, near.weights, 0.0)
+            weights /= weights.sum()
+            distance = norm(self._residual(b, weights) / unit)
+            if distance <= max(near.distance, near.lower / (1.0 - rtol)):
+                break
+        used = weights > 0.0
+        order = np.argsort(self.index[used])
+        return replace(near, distance=distance, index=self.index[used][order], weights=weights[used][order])
+
+
+@dataclass(frozen=True, eq=False)
+class _Extent:
+    """Ranges of the columns over rows with positive base weight, and the sum and number of these rows.
+
+    ``extreme`` holds the numbers of the rows where the columns are lowest and highest, shape (2, k).
+    """
+
+    lowest: Array
+    highest: Array
+    extreme: Index
+    total: Array
+    count: int
+
+    def merge(self, other: _Extent) -> _Extent:
+        """Extent of the union of two sets of rows."""
+        replaced = np.stack([other.lowest < self.lowest, other.highest > self.highest])
+        return _Extent(
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+            np.where(replaced, other.extreme, self.extreme),
+            self.total + other.total,
+            self.count + other.count,
         )
-        # a supporting plane can be scaled until v meets its bounds; otherwise b lies below it by some depth
-        if result.status != 0 or result.fun > -MIN_DEPTH or np.abs(result.x).max() < 0.1:
-            return np.zeros(b.size), passes
-        v = basis @ result.x
-        tops, highest = support(rows, v[:, None], ROWS_PER_PASS)
-        passes += 1
-        new = np.setdiff1d(highest, index)
-        if tops[0] - v @ b <= 10 * ZERO_DISTANCE or new.size == 0:
-            return v, passes
-        if passes >= MAX_PASSES:
-            raise SolveError(f"supporting plane: not found in {passes} passes")
-        index = np.union1d(index, new)
 
 
-def is_too_far(problem: RatioProblem, hint: Array) -> bool:
-    """Whether the target is proven to be further from the hull than the radius; ``hint`` is a direction to try."""
-    return minimal_radius(problem, hint=hint).lower > problem.radius
+def _extent(rows: Rows) -> _Extent:
+    """Extent of some rows, from one pass."""
+    k = rows.shape[1]
+    extent = _Extent(np.full(k, np.inf), np.full(k, -np.inf), np.zeros((2, k), dtype=np.intp), np.zeros(k), 0)
+    for chunk, f in rows.chunks():
+        positive = np.flatnonzero(rows.log_base[chunk] > -np.inf)
+        if positive.size:
+            f = f if positive.size == len(f) else f[positive]
+            extreme = np.stack([f.argmin(axis=0), f.argmax(axis=0)])
+            low, high = (f[i, np.arange(k)] for i in extreme)
+            numbers = positive[extreme] + (chunk.start + rows.start)
+            extent = extent.merge(_Extent(low, high, numbers, f.sum(axis=0), positive.size))
+    return extent

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .._internal.typing import Array
 from .ball import BallPenalty, NoPenalty
 from .l1 import L1Penalty
 from .l2 import L2Penalty
@@ -32,11 +30,7 @@ __all__ = [
 ]
 
 
-def make_penalty(
-    problem: RatioProblem,
-    penalty: Any = None,
-    constraints: Any = None,
-) -> Penalty:
+def make_penalty(problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> Penalty:
     """Penalty of a problem, with the user's own terms if there are any.
 
     Parameters

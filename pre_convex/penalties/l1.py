@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._internal.typing import Array
 from ..data.passes import tilt
-from .polyhedral import AGREEMENT, ROUND_OFF, ActiveSet, PolyhedralPenalty, descent_direction
+from .polyhedral import AGREEMENT, ROUND_OFF, ActiveSet, PolyhedralPenalty, solve_regular
 
 __all__ = ["L1Penalty", "search_signs"]
 
@@ -55,7 +55,7 @@ class L1Penalty(PolyhedralPenalty):
 
 
 def search_signs(start: Array, q: Array, H: Array, R: float) -> Array | None:
-    """Minimiser of ⟨q,x⟩ + ½ x'Hx + R‖x‖₁ by changing signs one at a time, from ``start``.
+    """Minimiser of ⟨q,x⟩ + ½ x'Hx + R‖x‖₁, H positive definite, by changing signs one at a time, from ``start``.
 
     While signs are fixed this is a linear solve. Every move goes towards its solution and stops where the objective,
     a convex piecewise quadratic along the way, is least; then the zero coordinate that violates its bound most becomes
@@ -77,8 +77,11 @@ def search_signs(start: Array, q: Array, H: Array, R: float) -> Array | None:
             signs[worst] = np.sign(r[worst])
             rhs[worst] = r[worst] - R * signs[worst]
         active = np.flatnonzero(signs)
-        d, curvature = descent_direction(H[np.ix_(active, active)], rhs[active])
-        t, zeros = _exact_line_search(x[active], d, float(-rhs[active] @ d), curvature, R)
+        inner = H[np.ix_(active, active)]
+        d = solve_regular(inner, rhs[active])
+        if d is None:
+            return None
+        t, zeros = _exact_line_search(x[active], d, float(-rhs[active] @ d), float(d @ inner @ d), R)
         if t == 0.0:
             return None
         x[active] += t * d

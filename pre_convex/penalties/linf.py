@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._internal.typing import Array, Index
-from .polyhedral import AGREEMENT, ROUND_OFF, ActiveSet, PolyhedralPenalty, descent_direction
+from .polyhedral import AGREEMENT, ROUND_OFF, ActiveSet, PolyhedralPenalty, solve_regular
 
 __all__ = ["LInfPenalty", "search_ties"]
 
@@ -76,7 +76,9 @@ def search_ties(q: Array, H: Array, R: float, start: Array | None = None, rank: 
         lead = np.where(tied, signs, 0.0)
         slope = q + H @ x
         rhs = -np.append(lead @ slope + R, slope[free])
-        z, curvature = descent_direction(_tied_curvature(H, lead, free), rhs)
+        z = solve_regular(_tied_curvature(H, lead, free), rhs)
+        if z is None:
+            return None
         d, rise = z[0] * lead, float(z[0])
         d[free] = z[1:]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,12 +86,11 @@ def search_ties(q: Array, H: Array, R: float, start: Array | None = None, rank: 
             below = np.where(tied | (-d <= rise), np.inf, (s + x) / (-d - rise))
         reach = np.minimum(above, below)
         bound = int(np.argmin(reach))
-        full = 1.0 if curvature > 0.0 else np.inf
-        t = max(min(float(reach[bound]), full), 0.0)
-        if not np.isfinite(t) or s + t * rise < 0.0:
+        t = max(min(float(reach[bound]), 1.0), 0.0)
+        if s + t * rise < 0.0:
             return None
         x, s = x + t * d, s + t * rise
-        if reach[bound] < full:
+        if reach[bound] < 1.0:
             tied[bound], signs[bound] = True, 1.0 if above[bound] <= below[bound] else -1.0
             x[tied] = signs[tied] * s
             continue

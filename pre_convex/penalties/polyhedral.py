@@ -1,19 +1,20 @@
 """What the penalties R‖δ‖₁ and R‖δ‖∞ share: they are linear while an active set stays the same.
 
 A step guesses the active set a few times, each guess one linear solve and a check of optimality. If no guess passes,
-the active set is changed one coordinate at a time, and as a last resort a small cvxpy program is solved.
+the active set is changed one coordinate at a time. The curvature is made positive definite first, so that every active
+set has one solution.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
 
-from .._internal.linear_algebra import EPS, solve_psd
+from .._internal.linear_algebra import EPS
 from .._internal.typing import Array
 from ..errors import SolveError
 from .ball import BallPenalty
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from ..problem import RatioProblem
     from .step_program import StepProgram
 
-__all__ = ["AGREEMENT", "ROUND_OFF", "ActiveSet", "PolyhedralPenalty", "descent_direction"]
+__all__ = ["AGREEMENT", "ROUND_OFF", "ActiveSet", "PolyhedralPenalty", "regularised", "solve_regular"]
 
 #: how closely signs and residuals have to agree, relative to R, apart from the round-off of the residuals
 AGREEMENT, ROUND_OFF = 1e-11, 16.0 * EPS
-#: share of the right-hand side that a solve may leave before the curvature counts as singular
-UNSOLVED = 1e-6
+#: share of a column's variance that is added to it
+REGULARISATION = 1e-12
 #: guesses of the active set in one step
 GUESSES = 20
 
@@ -42,11 +43,9 @@ class ActiveSet(NamedTuple):
 class PolyhedralPenalty(BallPenalty):
     """R‖δ‖₁ or R‖δ‖∞: a step is a linear solve once the active set is known."""
 
-    def __init__(self, problem: RatioProblem, too_far: Callable[[RatioProblem, Array], bool] | None = None) -> None:
+    def __init__(self, problem: RatioProblem) -> None:
         super().__init__(problem.moment_norm, problem.radius)
         self.problem = problem
-        self._ask_too_far = too_far
-        self._is_too_far: bool | None = None  # unknown until asked
 
     @abstractmethod
     def active_set(self, w: Array, scale: Array) -> ActiveSet:
@@ -77,9 +76,8 @@ class PolyhedralPenalty(BallPenalty):
     # on an active set without curvature, solves may overflow; they are then rejected
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
-        """Try zero, then guesses of the active set, a search for it and, last, a cvxpy program."""
-        if self._is_too_far:
-            raise SolveError("Newton step: the target is too far from the hull, and delta diverges")
+        """Try zero, then guesses of the active set, then a search for it; raise :class:`SolveError` if all fail."""
+        H = regularised(H)
         q = gradient - H @ delta
         if self.norm(q) <= self.radius:
             return np.zeros_like(delta)
@@ -87,13 +85,7 @@ class PolyhedralPenalty(BallPenalty):
         if x is None:
             x = self.search(delta, q, H)
         if x is None:
-            if self._is_too_far is None and self._ask_too_far is not None:
-                self._is_too_far = self._ask_too_far(self.problem, delta)
-                if self._is_too_far:
-                    return self.step(delta, gradient, H)
-            solved, *_ = self._program.solve(q, H)
-            x = self._guess(solved, q, H)
-            x = solved if x is None else x
+            raise SolveError("Newton step: no active set agrees with the residuals")
         return x
 
     def shorten(self, delta: Array, null: Array) -> Array:
@@ -111,18 +103,25 @@ class PolyhedralPenalty(BallPenalty):
             B, c = active
             if not 0 < c.size <= self.problem.n_q:  # more columns than rows can tell apart
                 return None
-            z = solve_psd(self.reduced_curvature(H, active), -(B.T @ q) - self.radius * c)
+            z = solve_regular(self.reduced_curvature(H, active), -(B.T @ q) - self.radius * c)
+            if z is None:
+                return None
             x = B @ z
             if self.is_optimal(z, -q - H @ x, active):
                 return x
         return None
 
 
-def descent_direction(H: Array, rhs: Array) -> tuple[Array, float]:
-    """Direction d with H d = rhs and its curvature; where H is singular, the unsolved part of rhs and zero."""
-    d = solve_psd(H, rhs)
-    unsolved = rhs - H @ d
-    if np.abs(unsolved).max() > UNSOLVED * np.abs(rhs).max():
-        size = H.diagonal()  # the unsolved part is orthogonal to the range of H once columns have unit variance
-        return unsolved / np.where(size > 0.0, size, 1.0), 0.0
-    return d, float(d @ H @ d)
+def regularised(H: Array) -> Array:
+    """H plus a tiny multiple of its diagonal; columns without curvature get that of the largest one."""
+    diagonal = H.diagonal()
+    return H + np.diag(REGULARISATION * np.where(diagonal > 0.0, diagonal, diagonal.max(initial=0.0)))
+
+
+def solve_regular(H: Array, rhs: Array) -> Array | None:
+    """H⁻¹ rhs for a positive definite H of any scaling; ``None`` if H is not positive definite in float64."""
+    if not np.all(H.diagonal() > 0.0):
+        return None
+    s = np.sqrt(H.diagonal())
+    factor, failed = dpotrf(H / s / s[:, None], lower=1)
+    return None if failed else np.asarray(dpotrs(factor, rhs / s, lower=1)[0] / s)

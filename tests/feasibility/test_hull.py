@@ -283,18 +283,13 @@ def test_a_coarse_distance_takes_fewer_passes():
     assert hinted.passes <= exact.passes
 
 
-@pytest.mark.parametrize("norm", NORMS)
-def test_a_failing_linear_algebra_solver_is_reported(monkeypatch, norm):
-    import scipy.optimize
-
+def test_a_failing_least_squares_solver_is_reported(monkeypatch):
     def fail(*args, **kwargs):
-        if norm == 2:
-            raise RuntimeError("too many steps")
-        return scipy.optimize.OptimizeResult(status=1, message="too many steps")
+        raise RuntimeError("too many steps")
 
-    monkeypatch.setattr(scipy.optimize, "nnls" if norm == 2 else "linprog", fail)
+    monkeypatch.setattr("scipy.optimize.nnls", fail)
     with pytest.raises(pre.SolveError, match="too many steps"):
-        minimal_radius(pre.RatioProblem([0.5, 3.0], SQUARE, norm=norm))
+        minimal_radius(pre.RatioProblem([0.5, 3.0], SQUARE))
 
 
 def test_giving_up_after_many_passes_is_a_solve_error(monkeypatch):
@@ -326,17 +321,17 @@ def test_a_target_just_outside_a_face_is_separated_by_its_normal(depth, norm):
     hull = minimal_radius(problem)
     assert hull.position is Position.OUTSIDE
     assert hull.radius == pytest.approx(depth, rel=1e-3, abs=0.0)
-    np.testing.assert_allclose(hull.direction, [0.0, 0.0, -1.0], atol=1e-20)
+    np.testing.assert_allclose(hull.direction, [0.0, 0.0, -1.0], atol=1e-14)
     check_hull(problem, hull)
     assert 0.0 < hull.lower < depth  # less round-off
 
 
-def test_a_separating_hint_saves_passes():
+def test_a_separating_hint_costs_no_pass():
     F = sphere(20_000)
     problem = pre.RatioProblem(3.0 * F[17] / np.linalg.norm(F[17]), F)
     alone = minimal_radius(problem)
     hinted = minimal_radius(problem, hint=alone.direction)
-    assert hinted.passes == 2 < alone.passes
+    assert hinted.passes <= alone.passes <= 5
     assert hinted.radius == pytest.approx(alone.radius, rel=1e-7)
 
 

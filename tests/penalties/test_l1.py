@@ -6,6 +6,7 @@ from pre_convex_lab.solvers.cases import planted
 
 import pre_convex as pre
 from pre_convex.penalties.l1 import search_signs
+from pre_convex.penalties.polyhedral import regularised
 
 
 def violation(x, q, H, R):
@@ -21,7 +22,7 @@ def violation(x, q, H, R):
 def test_the_step_is_optimal_from_any_start(k, n, R, correlated):
     rng = np.random.default_rng([k, n])
     F = rng.normal(size=(n, k)) + correlated * rng.normal(size=(n, 1))
-    H = F.T @ F / n
+    H = regularised(F.T @ F / n)
     q = H @ rng.normal(size=k)
     for start in (np.zeros(k), rng.normal(size=k)):
         x = search_signs(start, q, H, R)
@@ -43,7 +44,8 @@ def test_small_radii_and_wide_columns_are_solved_to_round_off(scales, R):
 
 
 def test_duplicate_columns_share_one_coefficient():
-    q, H = np.array([-1.0, -1.0, 0.5]), np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    H = regularised(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    q = np.array([-1.0, -1.0, 0.5])
     x = search_signs(np.zeros(3), q, H, 0.25)
     assert x[:2].sum() == pytest.approx(0.75)
     assert x[2] == pytest.approx(-0.25)
@@ -72,7 +74,7 @@ def test_singular_curvature_without_small_pivots():
     unsolved = 0
     for _ in range(400):
         A = rng.normal(size=(8, 17))
-        H = A.T @ A
+        H = regularised(A.T @ A)
         q = -H @ rng.normal(size=17)
         start = rng.normal(size=17) * rng.integers(0, 2, size=17)
         x = search_signs(start, q, H, 0.1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pre_convex.penalties.linf import search_ties
+from pre_convex.penalties.polyhedral import regularised
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -14,7 +15,7 @@ def test_the_step_is_optimal(k, n, share, wide):
     rng = np.random.default_rng([k, n, wide])
     for _ in range(5):
         F = rng.normal(size=(n, k)) * (np.geomspace(1e-3, 1e3, k) if wide else 1.0) + rng.normal(size=(n, 1))
-        H = F.T @ F / n
+        H = regularised(F.T @ F / n)
         q = H @ rng.normal(size=k)
         R = share * np.abs(q).sum()
         x = search_ties(q, H, R)
@@ -43,7 +44,7 @@ def test_a_start_with_more_free_coordinates_than_the_rank_is_ignored():
     rng = np.random.default_rng(1)
     F = rng.normal(size=(3, 60))
     F -= F.mean(axis=0)
-    H = F.T @ F / 3
+    H = regularised(F.T @ F / 3)
     q = H @ rng.normal(size=60)
     R = 1e-3 * np.abs(q).sum()
     x = search_ties(q, H, R, rng.normal(size=60), 3)
