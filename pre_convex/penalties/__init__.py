@@ -9,9 +9,11 @@ from .._internal.typing import Array
 from .ball import BallPenalty, NoPenalty
 from .l1 import L1Penalty
 from .l2 import L2Penalty
+from .linear_constraints import LinearConstraints
 from .linf import LInfPenalty
 from .norms import NORMS, Norm, get_norm
 from .penalty import Penalty
+from .units import feature_scale
 from .user import UserPenalty
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ __all__ = [
     "L1Penalty",
     "L2Penalty",
     "LInfPenalty",
+    "LinearConstraints",
     "NoPenalty",
     "Norm",
     "Penalty",
@@ -51,6 +54,12 @@ def make_penalty(
         Whether the target is further from the hull than the radius, so that δ diverges; called once, when a step in
         norm 1 or inf cannot be found.
     """
+    if penalty is None and constraints is not None and problem.radius == 0.0:
+        from .user_terms import linear_rows  # imports cvxpy, which most solves do without
+
+        linear = linear_rows(problem.k, constraints)
+        if linear is not None:
+            return LinearConstraints(*linear, feature_scale(problem))
     if penalty is not None or constraints is not None:
         return UserPenalty(problem, penalty, constraints)
     if problem.radius == 0.0:
