@@ -24,7 +24,10 @@ RANK_TOLERANCE = 1e-12
 #: slope along a direction without curvature that counts as round-off, in standard deviations of the features
 NO_SLOPE = 1e-9
 #: curvature assumed along a direction without any, relative to the features' variances, when the active rows are chosen
-FLAT = 1e-10
+FLAT = 1e-8
+#: by how much inequalities are relaxed when the active rows are chosen, relative to the size of their terms: constraints
+#: that leave a single point, such as d <= 1 and d >= 1, must not contradict each other by round-off
+RELAXED = 1e-12
 #: round-off of a sum, relative to the size of its terms
 ROUND_OFF = 8.0 * EPS
 
@@ -64,6 +67,9 @@ class LinearConstraints:
         self.inequalities = np.flatnonzero(~is_equality[binding])
         self.scale = scale
         self._equality_face = self._face(self.equalities)
+        # inequalities that the equalities do not already decide
+        reduced = np.linalg.norm(self.M @ self._equality_face.Z, axis=1)
+        self._open = self.inequalities[reduced[self.inequalities] > RANK_TOLERANCE]
 
     def start(self, k: int) -> Array:
         """Zero, or the shortest feasible point in units of the features; :class:`SolveError` if there is none."""
@@ -123,13 +129,14 @@ class LinearConstraints:
         missing = self.limit - self.M @ delta
         inverse, Z = self._equality_face
         move = inverse @ missing[self.equalities]
-        slack = (missing - self.M @ move)[self.inequalities]
-        chosen = _active_rows(Z.T @ (gradient + H @ move), Z.T @ H @ Z, self.M[self.inequalities] @ Z, slack)
-        active = np.concatenate([self.equalities, self.inequalities[chosen]])
+        G, terms = self.M[self._open], np.abs(self.limit) + np.abs(self.M) @ (np.abs(delta) + np.abs(move))
+        slack = (missing + RELAXED * terms)[self._open] - G @ move
+        chosen = _active_rows(Z.T @ (gradient + H @ move), _curvature(H, Z), G @ Z, slack)
+        active = np.concatenate([self.equalities, self._open[chosen]])
         inverse, Z = self._face(active) if chosen.size else self._equality_face
         move = inverse @ missing[active]
         if Z.shape[1]:  # the face is more than a point
-            move = move - Z @ solve_psd(Z.T @ H @ Z, Z.T @ (gradient + H @ move))
+            move = move - Z @ solve_psd(_curvature(H, Z), Z.T @ (gradient + H @ move))
         x = self._with_exact_bounds(delta + move, active)
         if not self.violation(x) <= FEASIBLE:
             raise SolveError("Newton step: the constraints are infeasible, or too close to that for float64")
@@ -154,6 +161,14 @@ class LinearConstraints:
         return x
 
 
+def _curvature(H: Array, Z: Array) -> Array:
+    """Z'HZ with zeros in columns that are only round-off."""
+    inner, size = Z.T @ H @ Z, np.abs(Z)
+    noise = inner.diagonal() <= len(H) * ROUND_OFF * np.sum(size * (np.abs(H) @ size), axis=0)
+    inner[noise, :] = inner[:, noise] = 0.0
+    return np.asarray(inner)
+
+
 def _active_rows(gradient: Array, H: Array, G: Array, slack: Array) -> Index:
     """Rows with a positive multiplier at the minimiser of ⟨gradient, z⟩ + ½ z'Hz where G z ≤ slack.
 
@@ -166,9 +181,9 @@ def _active_rows(gradient: Array, H: Array, G: Array, slack: Array) -> Index:
     root = np.sqrt(np.where(flat, FLAT, curvature))
     B = G @ directions / root
     length = np.linalg.norm(B, axis=1)
-    length[length == 0.0] = 1.0
     B = B / length[:, None]
-    excess = -B @ (slope / root) - slack / length
+    nearest = -slope / root
+    excess = B @ nearest - RELAXED * np.abs(B) @ np.abs(nearest) - slack / length
     if not np.any(excess > 0.0):
         return np.zeros(0, dtype=int)
     try:
