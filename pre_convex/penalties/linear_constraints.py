@@ -137,7 +137,9 @@ class LinearConstraints:
         move = inverse @ missing[active]
         if Z.shape[1]:  # the face is more than a point
             move = move - Z @ solve_psd(_curvature(H, Z), Z.T @ (gradient + H @ move))
-        x = self._with_exact_bounds(delta + move, active)
+        x = delta + move
+        x += inverse @ (self.limit - self.M @ x)[active]  # remove the round-off of the sum
+        x = self._with_exact_bounds(x, active)
         if not self.violation(x) <= FEASIBLE:
             raise SolveError("Newton step: the constraints are infeasible, or too close to that for float64")
         multipliers = np.zeros(self.limit.size)
