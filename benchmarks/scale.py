@@ -140,6 +140,7 @@ def penalties(quick: bool) -> Iterator[Row]:
             "norm 2, R = 0.05": (plain.with_radius(0.05), {}),
             "norm inf, R = 0.05 (an l1 penalty)": (plain.with_radius(0.05, norm=np.inf), {}),
             "delta >= 0": (plain, {"constraints": lambda d: [d >= 0]}),
+            "sum(delta) = 0": (plain, {"constraints": lambda d: [d.sum() == 0]}),
         }
         for name, (problem, terms) in cases.items():
             gap = solve(problem, **terms).gap

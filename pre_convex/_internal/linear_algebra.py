@@ -13,6 +13,7 @@ from .typing import Array
 
 __all__ = [
     "EPS",
+    "eigen_directions",
     "least_squares",
     "null_directions",
     "positive_variances",
@@ -88,6 +89,20 @@ def psd_solver(H: Array) -> Callable[[Array], Array]:
             return np.asarray(((basis @ ((basis.T @ scaled).T / values).T).T / s).T)
 
     return apply
+
+
+def eigen_directions(H: Array) -> tuple[Array, Array]:
+    """(T, values) with T'HT = diag(values), in units of unit variance; values that count as zero are zero.
+
+    Examples
+    --------
+    >>> eigen_directions(np.diag([1e-12, 0.0, 1e12]))[1]
+    array([0., 1., 1.])
+    """
+    C, s = _unit_diagonal(H)
+    values, vectors = eigh(C)
+    keep = values > RANK_TOLERANCE * len(C) * np.max(values, initial=1.0)
+    return vectors / s[:, None], np.where(keep, values, 0.0)
 
 
 def null_directions(H: Array) -> Array:

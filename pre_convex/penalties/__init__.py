@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from .ball import BallPenalty, NoPenalty
 from .l1 import L1Penalty
 from .l2 import L2Penalty
+from .linear_constraints import LinearConstraints
 from .linf import LInfPenalty
 from .norms import NORMS, Norm, get_norm
 from .penalty import Penalty
+from .units import feature_scale
 from .user import UserPenalty
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ __all__ = [
     "L1Penalty",
     "L2Penalty",
     "LInfPenalty",
+    "LinearConstraints",
     "NoPenalty",
     "Norm",
     "Penalty",
@@ -40,6 +43,12 @@ def make_penalty(problem: RatioProblem, penalty: Any = None, constraints: Any = 
     penalty, constraints : functions of a cvxpy expression, optional
         The user's own terms.
     """
+    if penalty is None and constraints is not None and problem.radius == 0.0:
+        from .user_terms import linear_rows  # imports cvxpy, which most solves do without
+
+        linear = linear_rows(problem.k, constraints)
+        if linear is not None:
+            return LinearConstraints(*linear, feature_scale(problem))
     if penalty is not None or constraints is not None:
         return UserPenalty(problem, penalty, constraints)
     if problem.radius == 0.0:

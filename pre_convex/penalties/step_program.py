@@ -12,6 +12,7 @@ from .._internal.linear_algebra import square_root
 from .._internal.threads import cvxpy_lock, warnings_ignored
 from .._internal.typing import Array
 from ..errors import SolveError
+from .units import feature_scale
 from .user_terms import user_terms
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class StepProgram:
         self, problem: RatioProblem, penalty: Any = None, constraints: Any = None, *, scale: Array | None = None
     ) -> None:
         k = problem.k
-        self.scale = scale = _feature_scale(problem) if scale is None else scale
+        self.scale = scale = feature_scale(problem) if scale is None else scale
         self._penalty, self._constraints = penalty, constraints
         self._radius, self._dual_order = problem.radius, problem.moment_norm.dual_order
         self._z = cp.Variable(k, name="s * delta")
@@ -121,10 +122,3 @@ class StepProgram:
         self._point.value = delta
         with np.errstate(all="ignore"):  # the projection on a cone divides by a length that may be zero
             return max((float(np.max(c.violation())) for c in self._limits), default=0.0)
-
-
-def _feature_scale(problem: RatioProblem) -> Array:
-    """Standard deviations of the features on a sample; one for constant columns."""
-    sample = problem.rows.sample(1000).features
-    spread, size = np.std(sample, axis=0), np.abs(sample[0])
-    return np.where(spread > 1e-13 * size, spread, 1.0)

@@ -9,11 +9,17 @@ import cvxpy as cp
 import numpy as np
 from scipy import sparse
 
+from .._internal.threads import cvxpy_lock
+from .._internal.typing import Array
 from .._internal.validation import call_user_function
 from ..errors import DataError
 from .user import check_terms
 
-__all__ = ["user_terms"]
+__all__ = ["linear_rows", "user_terms"]
+
+EQUALITY = (cp.constraints.zero.Equality, cp.constraints.zero.Zero)
+#: constraints that are linear if their expression is affine
+LINEAR = (*EQUALITY, cp.constraints.nonpos.Inequality, cp.NonNeg, cp.NonPos)
 
 
 def user_terms(delta: Any, penalty: Any, constraints: Any) -> tuple[Any, list[Any]]:
@@ -37,6 +43,28 @@ def user_terms(delta: Any, penalty: Any, constraints: Any) -> tuple[Any, list[An
                 raise DataError("constraints", reason, "return convex constraints, such as [delta >= 0]")
             _check_variables(c, delta, "constraints", lambda values: ~np.isnan(values))
     return g, limits
+
+
+@cvxpy_lock()
+def linear_rows(k: int, constraints: Any) -> tuple[Array, Array, int] | None:
+    """(M, limit, p) such that the constraints are M δ = limit in the first p rows and M δ ≤ limit in the others.
+
+    ``None`` if a constraint is not linear.
+    """
+    delta = cp.Variable(k)
+    delta.value = np.zeros(k)
+    equal, below = [np.zeros((0, k + 1))], [np.zeros((0, k + 1))]
+    for c in user_terms(delta, None, constraints)[1]:
+        if not (isinstance(c, LINEAR) and c.expr.is_affine() and c.expr.is_real()):
+            return None
+        slope, offset = c.expr.grad.get(delta, 0.0), np.ravel(c.expr.value, order="F")
+        slope = np.asarray(slope.todense() if sparse.issparse(slope) else slope, dtype=float)
+        rows = np.column_stack([np.broadcast_to(slope, (k, offset.size)).T, -offset])
+        (equal if isinstance(c, EQUALITY) else below).append(-rows if isinstance(c, cp.NonNeg) else rows)
+    rows = np.vstack([*equal, *below])
+    if not np.all(np.isfinite(rows[:, :-1])):
+        return None
+    return rows[:, :-1], rows[:, -1], sum(len(r) for r in equal)
 
 
 def _check_variables(term: Any, delta: Any, name: str, valid: Callable[[Any], Any]) -> None:

@@ -1,0 +1,195 @@
+"""Linear constraints on δ: a Newton step is a quadratic program in k variables, solved by an active-set method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.linalg import null_space
+from scipy.optimize import nnls
+
+from .._internal.linear_algebra import EPS, eigen_directions, solve_psd
+from .._internal.typing import Array, Index
+from ..errors import SolveError
+
+if TYPE_CHECKING:
+    from ..certificate.lift import Lift, LiftByPasses
+
+__all__ = ["LinearConstraints"]
+
+#: relative violation up to which a step counts as feasible; a certificate accepts ten times that
+FEASIBLE = 1e-9
+#: singular values of the active rows below this fraction of the largest count as zero
+RANK_TOLERANCE = 1e-12
+#: slope along a direction without curvature that counts as round-off, in standard deviations of the features
+NO_SLOPE = 1e-9
+#: curvature assumed along a direction without any, relative to the features' variances, when the active rows are chosen
+FLAT = 1e-8
+#: by how much inequalities are relaxed when the active rows are chosen, relative to the size of their terms: constraints
+#: that leave a single point, such as d <= 1 and d >= 1, must not contradict each other by round-off
+RELAXED = 1e-12
+#: round-off of a sum, relative to the size of its terms
+ROUND_OFF = 8.0 * EPS
+
+
+class _Face(NamedTuple):
+    """Points where some rows N hold with equality: N⁺ is their pseudo-inverse, Z a basis of their null space."""
+
+    inverse: Array
+    Z: Array
+
+
+class LinearConstraints:
+    """g(δ) = 0 where A δ ≤ h and E δ = f, infinite elsewhere.
+
+    Multipliers bound its conjugate: g*(A'λ + E'ν) ≤ ⟨h, λ⟩ + ⟨f, ν⟩ for any λ ≥ 0 and any ν.
+
+    Parameters
+    ----------
+    M : array of shape (m, k)
+        Rows of E, followed by those of A.
+    limit : array of shape (m,)
+        f, followed by h; entries of h may be infinite.
+    equalities : int
+        Number of rows of E.
+    scale : array of shape (k,)
+        Standard deviations of the features; coefficients of δ are measured in units of their inverse.
+    """
+
+    def __init__(self, M: Array, limit: Array, equalities: int, scale: Array) -> None:
+        is_equality = np.arange(limit.size) < equalities
+        binding = is_equality | (limit < np.inf)
+        # rows of about unit length in units of δ; powers of two keep all digits
+        length = np.linalg.norm(M[binding] / scale, axis=1)
+        unit = np.exp2(np.round(np.log2(np.where(length > 0.0, length, 1.0))))
+        self.M, self.limit = M[binding] / unit[:, None], limit[binding] / unit
+        self.equalities = np.flatnonzero(is_equality[binding])
+        self.inequalities = np.flatnonzero(~is_equality[binding])
+        self.scale = scale
+        self._equality_face = self._face(self.equalities)
+        # inequalities that the equalities do not already decide
+        reduced = np.linalg.norm(self.M @ self._equality_face.Z, axis=1)
+        self._open = self.inequalities[reduced[self.inequalities] > RANK_TOLERANCE]
+
+    def start(self, k: int) -> Array:
+        """Zero, or the shortest feasible point in units of the features; :class:`SolveError` if there is none."""
+        zero = np.zeros(k)
+        return zero if self.violation(zero) == 0.0 else self.step(zero, zero, np.diag(self.scale**2))
+
+    def value(self, delta: Array) -> float:
+        """Zero."""
+        return 0.0
+
+    def violation(self, delta: Array) -> float:
+        """Largest violation, relative to a constraint's limit and terms; in units of the features if they are zero."""
+        excess = self.M @ delta - self.limit
+        excess[self.equalities] = np.abs(excess[self.equalities])
+        size = np.maximum(np.where(self.limit == 0.0, 1.0, np.abs(self.limit)), np.abs(self.M) @ np.abs(delta))
+        return float(np.max(np.where(np.isfinite(self.limit), excess / size, np.inf), initial=0.0))
+
+    def step(self, delta: Array, gradient: Array, H: Array) -> Array:
+        """Minimiser of the quadratic model under the constraints; active bounds hold exactly."""
+        return self._solve(delta, gradient, H)[0]
+
+    def shorten(self, delta: Array, null: Array) -> Array:
+        """Solve the same kind of quadratic program; δ itself if round-off leaves no feasible point."""
+        fixed = null_space(null.T).T  # components that stay
+        M, limit = np.vstack([fixed, self.M]), np.concatenate([fixed @ delta, self.limit])
+        inner = LinearConstraints(M, limit, len(fixed) + self.equalities.size, np.ones_like(delta))
+        try:
+            return inner.step(delta, delta, np.eye(delta.size))
+        except SolveError:
+            return delta
+
+    def gap(self, delta: Array, r: Array, lift: Lift | LiftByPasses) -> float:
+        """⟨λ, h − Aδ⟩ + ⟨ν, f − Eδ⟩ + KL(μ' ‖ μ), where the weights μ' have the residual r' = A'λ + E'ν.
+
+        To second order, the multipliers of a step with the curvature of the lift minimise this bound. Slack of the
+        wrong sign does not lower it: that is a violation.
+        """
+        try:
+            _, multipliers = self._solve(delta, -r, lift.scatter)
+        except SolveError:
+            return np.inf
+        multipliers[self.inequalities] = np.maximum(multipliers[self.inequalities], 0.0)
+        lifted = lift.cost(r - multipliers @ self.M)
+        if lifted is None:
+            return np.inf
+        cost, remainder = lifted
+        slack = self.limit - self.M @ delta
+        slack[self.equalities] = np.abs(slack[self.equalities])
+        round_off = ROUND_OFF * (np.abs(self.limit) + np.abs(self.M) @ np.abs(delta))
+        complementarity = float(np.abs(multipliers) @ (np.maximum(slack, 0.0) + round_off))
+        return complementarity + float(remainder @ np.abs(delta)) + cost
+
+    def _solve(self, delta: Array, gradient: Array, H: Array) -> tuple[Array, Array]:
+        """(x, multipliers) of the step: choose the active rows, then solve a linear system on their face."""
+        if not np.all(np.isfinite(self.limit)):
+            raise SolveError("Newton step: the constraints are infeasible: a limit is infinite")
+        missing = self.limit - self.M @ delta
+        inverse, Z = self._equality_face
+        move = inverse @ missing[self.equalities]
+        G, terms = self.M[self._open], np.abs(self.limit) + np.abs(self.M) @ (np.abs(delta) + np.abs(move))
+        slack = (missing + RELAXED * terms)[self._open] - G @ move
+        chosen = _active_rows(Z.T @ (gradient + H @ move), _curvature(H, Z), G @ Z, slack)
+        active = np.concatenate([self.equalities, self._open[chosen]])
+        inverse, Z = self._face(active) if chosen.size else self._equality_face
+        move = inverse @ missing[active]
+        if Z.shape[1]:  # the face is more than a point
+            move = move - Z @ solve_psd(_curvature(H, Z), Z.T @ (gradient + H @ move))
+        x = delta + move
+        x += inverse @ (self.limit - self.M @ x)[active]  # remove the round-off of the sum
+        x = self._with_exact_bounds(x, active)
+        if not self.violation(x) <= FEASIBLE:
+            raise SolveError("Newton step: the constraints are infeasible, or too close to that for float64")
+        multipliers = np.zeros(self.limit.size)
+        multipliers[active] = -inverse.T @ (gradient + H @ move)
+        return x, multipliers
+
+    def _face(self, rows: Index) -> _Face:
+        """The face of some rows."""
+        U, singular, V = np.linalg.svd(self.M[rows] / self.scale)
+        rank = int(np.count_nonzero(singular > RANK_TOLERANCE * singular.max(initial=0.0)))
+        inverse = (V[:rank].T / singular[:rank]) @ U[:, :rank].T
+        return _Face(inverse / self.scale[:, None], V[rank:].T / self.scale[:, None])
+
+    def _with_exact_bounds(self, x: Array, active: Index) -> Array:
+        """x with coefficients set to their bounds where those are active or exceeded by round-off."""
+        holds = self.M @ x > self.limit
+        holds[active] = True
+        holds[np.count_nonzero(self.M, axis=1) != 1] = False
+        column = np.argmax(self.M[holds] != 0.0, axis=1)
+        x[column] = self.limit[holds] / self.M[holds, column]
+        return x
+
+
+def _curvature(H: Array, Z: Array) -> Array:
+    """Z'HZ with zeros in columns that are only round-off."""
+    inner, size = Z.T @ H @ Z, np.abs(Z)
+    noise = inner.diagonal() <= len(H) * ROUND_OFF * np.sum(size * (np.abs(H) @ size), axis=0)
+    inner[noise, :] = inner[:, noise] = 0.0
+    return np.asarray(inner)
+
+
+def _active_rows(gradient: Array, H: Array, G: Array, slack: Array) -> Index:
+    """Rows with a positive multiplier at the minimiser of ⟨gradient, z⟩ + ½ z'Hz where G z ≤ slack.
+
+    In coordinates y where H is the identity, the minimiser is the point of the polyhedron nearest to the unconstrained
+    one. Non-negative least squares finds it (least-distance programming, Lawson and Hanson, chapter 23).
+    """
+    directions, curvature = eigen_directions(H)
+    slope, flat = directions.T @ gradient, curvature == 0.0
+    slope[flat & (np.abs(slope) <= NO_SLOPE)] = 0.0
+    root = np.sqrt(np.where(flat, FLAT, curvature))
+    B = G @ directions / root
+    length = np.linalg.norm(B, axis=1)
+    B = B / length[:, None]
+    nearest = -slope / root
+    excess = B @ nearest - RELAXED * np.abs(B) @ np.abs(nearest) - slack / length
+    if not np.any(excess > 0.0):
+        return np.zeros(0, dtype=int)
+    try:
+        multipliers, _ = nnls(np.vstack([-B.T, excess / excess.max()]), np.append(np.zeros(root.size), 1.0))
+    except RuntimeError as error:
+        raise SolveError(f"Newton step: the active constraints were not found: {error}") from error
+    return np.flatnonzero(multipliers > 0.0)
