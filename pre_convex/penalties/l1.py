@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._internal.typing import Array
-from ..data.passes import tilt
 from .polyhedral import AGREEMENT, ROUND_OFF, ActiveSet, PolyhedralPenalty, solve_regular
 
 __all__ = ["L1Penalty", "search_signs"]
@@ -34,24 +32,6 @@ class L1Penalty(PolyhedralPenalty):
     def search(self, delta: Array, q: Array, H: Array) -> Array | None:
         """Feature-sign search from δ."""
         return search_signs(delta, q, H, self.radius)
-
-    def provably_zero(self, r: Array, slack: Array | float) -> NDArray[np.bool_]:
-        """Coordinates whose residual stays inside the ball."""
-        return np.asarray(np.abs(r) + slack < self.radius)
-
-    def shorten(self, delta: Array, null: Array) -> Array:
-        """δ itself if no other point of δ + span(null) is as good, otherwise a small cvxpy program."""
-        return delta if self._is_unique(delta, null) else super().shorten(delta, null)
-
-    def _is_unique(self, delta: Array, null: Array) -> bool:
-        """Whether every null direction changes a coordinate that must be zero, so that following it costs.
-
-        Those are coordinates with a residual inside the ball. With N split into the rows E of the others and the
-        rest, the part of Nz in the rest is at least √(1 − σ²) for unit z, σ being the largest singular value of N_E.
-        """
-        r = self.problem.centred_target - tilt(self.problem.rows, delta, covariance=False).mean
-        others = null[(delta != 0.0) | (np.abs(r) > 0.99 * self.radius)]
-        return bool(np.linalg.norm(others @ others.T, 2) < 1.0 - 1e-8) if len(others) else True
 
 
 def search_signs(start: Array, q: Array, H: Array, R: float) -> Array | None:

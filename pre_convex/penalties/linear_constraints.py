@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import null_space
 from scipy.optimize import nnls
 
 from .._internal.linear_algebra import EPS, eigen_directions, solve_psd
 from .._internal.typing import Array, Index
 from ..errors import SolveError
-
-if TYPE_CHECKING:
-    from ..certificate.lift import Lift, LiftByPasses
 
 __all__ = ["LinearConstraints"]
 
@@ -91,36 +87,21 @@ class LinearConstraints:
         """Minimiser of the quadratic model under the constraints; active bounds hold exactly."""
         return self._solve(delta, gradient, H)[0]
 
-    def shorten(self, delta: Array, null: Array) -> Array:
-        """Solve the same kind of quadratic program; δ itself if round-off leaves no feasible point."""
-        fixed = null_space(null.T).T  # components that stay
-        M, limit = np.vstack([fixed, self.M]), np.concatenate([fixed @ delta, self.limit])
-        inner = LinearConstraints(M, limit, len(fixed) + self.equalities.size, np.ones_like(delta))
-        try:
-            return inner.step(delta, delta, np.eye(delta.size))
-        except SolveError:
-            return delta
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float]:
+        """r' = A'λ + E'ν, with slack ⟨λ, h − Aδ⟩ + ⟨ν, f − Eδ⟩.
 
-    def gap(self, delta: Array, r: Array, lift: Lift | LiftByPasses) -> float:
-        """⟨λ, h − Aδ⟩ + ⟨ν, f − Eδ⟩ + KL(μ' ‖ μ), where the weights μ' have the residual r' = A'λ + E'ν.
-
-        To second order, the multipliers of a step with the curvature of the lift minimise this bound. Slack of the
-        wrong sign does not lower it: that is a violation.
+        To second order, the multipliers of a step minimise the gap. Slack of the wrong sign does not lower it: that is a
+        violation. What a lift leaves of the residual is worth ⟨margin, δ⟩, which the caller adds.
         """
         try:
-            _, multipliers = self._solve(delta, -r, lift.scatter)
+            _, multipliers = self._solve(delta, -r, H)
         except SolveError:
-            return np.inf
+            return r, np.inf
         multipliers[self.inequalities] = np.maximum(multipliers[self.inequalities], 0.0)
-        lifted = lift.cost(r - multipliers @ self.M)
-        if lifted is None:
-            return np.inf
-        cost, remainder = lifted
         slack = self.limit - self.M @ delta
         slack[self.equalities] = np.abs(slack[self.equalities])
         round_off = ROUND_OFF * (np.abs(self.limit) + np.abs(self.M) @ np.abs(delta))
-        complementarity = float(np.abs(multipliers) @ (np.maximum(slack, 0.0) + round_off))
-        return complementarity + float(remainder @ np.abs(delta)) + cost
+        return multipliers @ self.M, float(np.abs(multipliers) @ (np.maximum(slack, 0.0) + round_off))
 
     def _solve(self, delta: Array, gradient: Array, H: Array) -> tuple[Array, Array]:
         """(x, multipliers) of the step: choose the active rows, then solve a linear system on their face."""

@@ -8,7 +8,6 @@ set has one solution.
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ from .ball import BallPenalty
 
 if TYPE_CHECKING:
     from ..problem import RatioProblem
-    from .step_program import StepProgram
 
 __all__ = ["AGREEMENT", "ROUND_OFF", "ActiveSet", "PolyhedralPenalty", "regularised", "solve_regular"]
 
@@ -66,13 +64,6 @@ class PolyhedralPenalty(BallPenalty):
     def search(self, delta: Array, q: Array, H: Array) -> Array | None:
         """The step, by changing the active set one coordinate at a time; ``None`` if round-off prevents it."""
 
-    @cached_property
-    def _program(self) -> StepProgram:
-        """The step as a cvxpy program, compiled on first use."""
-        from .step_program import StepProgram  # imports cvxpy, which most solves do without
-
-        return StepProgram(self.problem)
-
     # on an active set without curvature, solves may overflow; they are then rejected
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
@@ -87,10 +78,6 @@ class PolyhedralPenalty(BallPenalty):
         if x is None:
             raise SolveError("Newton step: no active set agrees with the residuals")
         return x
-
-    def shorten(self, delta: Array, null: Array) -> Array:
-        """Solve a small cvxpy program."""
-        return np.asarray(self._program.shorten(delta, null))
 
     def _guess(self, x: Array, q: Array, H: Array) -> Array | None:
         """Solve for one active set, guess the next from the answer, repeat until optimal; ``None`` if that fails."""

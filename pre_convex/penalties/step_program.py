@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
 import numpy as np
-from scipy.linalg import null_space
 
 from .._internal.linear_algebra import square_root
 from .._internal.threads import cvxpy_lock, warnings_ignored
@@ -80,26 +79,6 @@ class StepProgram:
         if self._z.value is None or failure:
             raise SolveError(f"Newton step: the cvxpy program failed ({failure or self.cvxpy.status})")
         return np.asarray(self._z.value, dtype=float) / self.scale, float(self.cvxpy.value), tolerance
-
-    @cvxpy_lock()
-    def shorten(self, delta: Array, null: Array) -> Array:
-        """Shortest δ + N z that costs no more than δ; δ itself if the solver fails."""
-        if not delta.any():
-            return delta
-        moved, fixed = cp.Variable(len(delta)), null_space(null.T)  # few columns if N has many
-        g, limits = user_terms(moved, self._penalty, self._constraints)
-        if self._radius > 0.0:
-            g = g + self._radius * cp.norm(moved, self._dual_order)
-        if isinstance(g, cp.Expression):
-            limits = [*limits, g <= self.total(delta)]
-        stays = [fixed.T @ moved == fixed.T @ delta] if fixed.size else []
-        problem = cp.Problem(cp.Minimize(cp.sum_squares(moved)), [*limits, *stays])
-        try:
-            with warnings_ignored():  # about inaccuracy: the caller certifies the answer
-                problem.solve(solver=cp.CLARABEL)
-        except cp.SolverError:
-            return delta
-        return delta if moved.value is None else np.asarray(delta + null @ (null.T @ (moved.value - delta)))
 
     def total(self, delta: Array) -> float:
         """R‖δ‖_* + g(δ)."""
