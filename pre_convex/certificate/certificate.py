@@ -153,7 +153,7 @@ def make_certificate(
     g = terms.value(delta)
     value = float(summary.log_z - b @ delta + g)
     lift = lift_at(problem.rows, delta, summary, rows, b)
-    noise = value_round_off(summary.log_z, (np.abs(b) + lift.centred_size) @ np.abs(delta), g)
+    noise = value_round_off(summary.log_z, float((np.abs(b) + lift.centred_size) @ np.abs(delta)), g)
     finite = np.isfinite(noise) and np.all(np.isfinite(lift.scatter))  # after overflow nothing can be proven
     gap = terms.gap(delta, r_tilted, lift) + noise if finite else np.inf
     r, simplex, e_qn = r_tilted, 0.0, 0.0

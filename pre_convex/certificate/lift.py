@@ -54,15 +54,22 @@ class Lift:
         Round-off of the target, which with a radius may be far from every row.
     """
 
-    def __init__(self, rows: Rows, mu: Array, origin: Array | None = None, target: Array | float = 0.0) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        mu: Array,
+        origin: Array | None = None,
+        target: Array | float = 0.0,
+        shift_size: Array | float = 0.0,
+    ) -> None:
         self.features, self.mu = rows.features, mu
         self.total = float(mu.sum()) or 1.0
         self.mean = (mu @ rows.features) / self.total
         work = partial(_scatter, mu=mu, mean=self.mean, start=rows.start)
         scatter = rows.reduce(work, add, max(1.0, self.mean.size / COVARIANCE_DOMINATES))
-        self.scatter = zero_noise_variances(scatter / self.total, self.mean) * self.total
+        self.scatter = zero_noise_variances(scatter / self.total, np.abs(self.mean) + shift_size) * self.total
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0) / self.total)
-        self.centred_size = np.abs(self.mean) + spread
+        self.centred_size = np.abs(self.mean) + spread + shift_size
         self.size = self.centred_size + (0.0 if origin is None else np.abs(origin))
         self.target_round_off = ROUND_OFF * np.abs(target)
 
@@ -167,7 +174,7 @@ class LiftByPasses:
         assert summary.covariance is not None  # it was asked for
         self.mean, self.scatter = summary.mean, summary.covariance
         spread = np.sqrt(np.maximum(self.scatter.diagonal(), 0.0))
-        self.centred_size = np.abs(self.mean) + spread
+        self.centred_size = np.abs(self.mean) + spread + rows.shift_size
         self.size = self.centred_size + (0.0 if rows.origin is None else np.abs(rows.origin))
         self.target_round_off = ROUND_OFF * np.abs(target)
 
@@ -214,4 +221,5 @@ def lift_at(rows: Rows, delta: Array, summary: Summary, subset: Rows | None, tar
         if not rows.in_memory:
             return LiftByPasses(rows, delta, target)
         subset = rows.take(slice(None))
-    return Lift(subset, np.exp(subset.features @ delta + subset.log_base - summary.log_z), rows.origin, target)
+    mu = np.exp(subset.features @ delta + subset.log_base - summary.log_z)
+    return Lift(subset, mu, rows.origin, target, rows.shift_size)

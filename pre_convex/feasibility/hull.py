@@ -170,9 +170,10 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     directions = [eye, -eye] if hint is None or not np.any(hint) else [eye, -eye, hint[:, None]]
     tops, index = support(rows, np.concatenate(directions, axis=1), 2 if hint is None else 8)
     ranges = tops[: problem.k] + tops[problem.k : 2 * problem.k]
+    reach = np.maximum(np.abs(tops[: problem.k]), np.abs(tops[problem.k : 2 * problem.k])) + rows.shift_size
     hull = _distance(rows, b, norm, norm(ranges), index, rtol, eye)
     if hull.position is Position.OUTSIDE and hull.radius - hull.lower <= 10 * rtol * hull.radius:
-        return replace(hull, lower=_less_round_off(hull.lower, hull.direction, b, ranges))
+        return replace(hull, lower=_less_round_off(hull.lower, hull.direction, reach, ranges))
     # columns of very different size, or nearly collinear ones, can hide a distance: search again in coordinates of
     # equal spread, and along directions in which the target differs from all rows
     space = affine_span_of(rows, rows.sample(5000) if rows.shape[0] > 10_000 else None)
@@ -187,7 +188,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     nearest = min((hull, scaled), key=lambda h: norm(_residual(rows, b, h)))
     distance = norm(_residual(rows, b, nearest))
     if lower > 1e-14 * float(np.abs(v) @ size) and distance > 0.0:
-        lower = _less_round_off(lower, v, b, ranges)
+        lower = _less_round_off(lower, v, reach, ranges)
         return Hull(Position.OUTSIDE, distance, lower, v, nearest.index, nearest.weights, passes)
     v, more = _supporting_direction(rows, b, np.union1d(index, scaled.index), space.basis)
     passes += more
@@ -195,7 +196,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
         normal, lower = _most_separating(rows, b, norm, _face_normals(rows, v))
         passes += 2
         if lower > 1e-13 * float(np.abs(normal) @ size):
-            lower = _less_round_off(lower, normal, b, ranges)
+            lower = _less_round_off(lower, normal, reach, ranges)
             return Hull(Position.OUTSIDE, distance, lower, normal, nearest.index, nearest.weights, passes)
     position = Position.BOUNDARY if np.any(v) else Position.INSIDE
     return Hull(position, 0.0, 0.0, _unit(norm, v), scaled.index, scaled.weights, passes)
@@ -209,9 +210,9 @@ def _most_separating(rows: Rows, b: Array, norm: Norm, candidates: list[Array]) 
     return directions[:, best], float(values[best])
 
 
-def _less_round_off(lower: float, v: Array, b: Array, ranges: Array) -> float:
+def _less_round_off(lower: float, v: Array, reach: Array, ranges: Array) -> float:
     """The distance proven by the direction v, less a bound on its round-off."""
-    return lower - 4.0 * EPS * float(np.abs(v) @ (np.abs(b) + np.abs(ranges)))
+    return lower - 4.0 * EPS * float(np.abs(v) @ (reach + np.abs(ranges)))
 
 
 def _face_normals(rows: Rows, v: Array) -> list[Array]:

@@ -11,6 +11,7 @@ from .._internal.typing import Array
 from ..certificate.certificate import Certificate, value_round_off
 from ..certificate.lift import rebalance
 from ..certificate.mixture import mixture_bound
+from ..data.passes import tilt
 from ..errors import SolveError
 from ..feasibility.face import restrict, row_sizes, smallest_face, spanning_rows
 from ..feasibility.hull import Hull, Position, minimal_radius
@@ -130,7 +131,7 @@ def _step_length(problem: RatioProblem, delta: Array, v: Array, lower: float, ga
     For large δ the value may change only by round-off, or because the target is off the face in its last digit; bounds
     on both are added to the value.
     """
-    size = 2.0 * np.abs(problem.centred_target)
+    size = 2.0 * np.abs(problem.centred_target) + problem.rows.shift_size
     t, best = 1.0, problem.value(delta)
     furthest, lowest = 0.0, best
     while t < 1e12:
@@ -150,11 +151,11 @@ def _boundary_solution(
     """BOUNDARY solution with these weights, and the gap between them and δ."""
     delta = delta if np.all(np.isfinite(delta)) else np.zeros(problem.k)
     r, b, g = problem.residual(mu), problem.centred_target, problem.radius * problem.moment_norm.dual(delta)
-    summary = problem.tilt(delta)
+    summary = tilt(problem.rows, delta, covariance=False)
     value = float(summary.log_z - b @ delta + g)
     rows = np.flatnonzero(mu)
     reached = mu[rows] @ np.abs(problem.rows.take(rows).features)
-    noise = value_round_off(summary.log_z, float((np.abs(b) + reached) @ np.abs(delta)), g)
+    noise = value_round_off(summary.log_z, float((np.abs(b) + problem.rows.shift_size + reached) @ np.abs(delta)), g)
     if lower > -np.inf:
         # weights that miss the target weaken the lower bound by ⟨miss, |δ|⟩
         depth = float(mu[rows] @ np.abs(problem.log_base[rows]))
