@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from ._internal.entropy import log_normalise, log_sum_exp, negative_kl
+from ._internal.entropy import log_normalise, negative_kl
+from ._internal.linear_algebra import EPS
 from ._internal.threads import single_threaded_blas
 from ._internal.typing import Array, Index
 from ._internal.validation import (
@@ -28,7 +30,7 @@ from ._internal.validation import (
 from .data.dask_blocks import is_dask
 from .data.features import make_features
 from .data.likelihoods import log_likelihood
-from .data.passes import Summary, column_ranges, logits, tilt, weighted_sum
+from .data.passes import Summary, column_ranges, log_weights, logits, tilt, weighted_sum
 from .data.rows import Rows, check_column_scale, make_rows, uniform_log_weights
 from .data.sides import assemble
 from .errors import DataError
@@ -145,7 +147,7 @@ class RatioProblem:
         self._features_p = None if features_p is None else read_only(features_p)
         self._log_weights_p = None if log_weights_p is None else read_only(log_weights_p)
         self._paired = paired
-        self._rows = make_rows(features_q, log_base).with_origin(self._target)
+        self._rows = make_rows(features_q, log_base, self._target)
 
     def _replace(self, **attributes: Any) -> Self:
         """A copy with some (private) attributes replaced; the new values are not validated."""
@@ -168,7 +170,7 @@ class RatioProblem:
         if state["_rows"] is None:
             F, a = state["_features_q"], state["_log_base"]
             a = uniform_log_weights(len(F)) if a is None else a
-            state |= {"_log_base": a, "_rows": make_rows(F, a).with_origin(state["_target"])}
+            state |= {"_log_base": a, "_rows": make_rows(F, a, state["_target"])}
         self.__dict__.update(state)
 
     def __repr__(self) -> str:
@@ -221,7 +223,7 @@ class RatioProblem:
 
     @property
     def rows(self) -> Rows:
-        """The q side, as passes over the data read it: features, log base weights and their origin."""
+        """The q side, as passes over the data read it; its origin is the target, and all sums are relative to it."""
         return self._rows
 
     @property
@@ -229,7 +231,12 @@ class RatioProblem:
         """The p side in the same form and with the same origin; ``None`` if only the target is known."""
         if self.features_p is None or self.log_weights_p is None:
             return None
-        return Rows(self.features_p, self.log_weights_p, self.rows.origin)
+        return Rows(self.features_p, self.log_weights_p, self.target)
+
+    @property
+    def _rows_as_given(self) -> Rows:
+        """The q side relative to zero."""
+        return Rows(self.features_q, self.log_base)
 
     @classmethod
     @single_threaded_blas()
@@ -297,7 +304,7 @@ class RatioProblem:
             )
         names = _check_names(as_names(names, "feature_names") or None, k)
         problem = cls.__new__(cls)
-        problem._fill(np.exp(log_w) @ F_p, F_q, log_base, radius, norm, names, F_p, log_w, paired)
+        problem._fill(_weighted_mean(F_p, log_w), F_q, log_base, radius, norm, names, F_p, log_w, paired)
         return problem
 
     @classmethod
@@ -401,8 +408,10 @@ class RatioProblem:
         return self._replace(_log_base=log_base, _log_weights_p=p, _rows=self.rows.with_log_base(log_base))
 
     def centred_at_target(self) -> RatioProblem:
-        """The same problem, in memory, with the target as the origin of all sums over rows."""
-        return self._replace(_rows=self.rows.with_origin(self.target))
+        """The same problem with the target subtracted from every row in memory, not from sums over rows."""
+        if self.rows.shift is None or not self.rows.in_memory:
+            return self
+        return self._replace(_rows=Rows(self.features_q, self.log_base, self.target))
 
     def change_coordinates(self, basis: Array) -> RatioProblem:
         """The problem with features (F − b) · basis, target zero and R = 0.
@@ -440,16 +449,9 @@ class RatioProblem:
         return get_norm(self.norm)
 
     @property
-    def centred_target(self) -> Array:
-        """b relative to the origin of :attr:`rows`, like all sums over rows."""
-        return self.target if self.rows.origin is None else self.target - self.rows.origin
-
-    @property
     def ranges(self) -> tuple[Array, Array]:
         """Smallest and largest value of each feature, over the rows with positive base weight."""
-        lowest, highest = column_ranges(self.rows)
-        shift = 0.0 if self.rows.origin is None else self.rows.origin
-        return shift + lowest, shift + highest
+        return column_ranges(self._rows_as_given)
 
     def tilt(self, delta: Any, *, covariance: bool = False) -> Summary:
         """Log Z and the moments of F under μ(δ), from one pass over the rows.
@@ -464,9 +466,11 @@ class RatioProblem:
         Returns
         -------
         Summary
-            ``log_z``, ``mean`` and ``covariance``, relative to the origin of :attr:`rows`.
+            ``log_z``, ``mean`` and ``covariance``.
         """
-        return tilt(self.rows, self._delta(delta), covariance=as_flag(covariance, "covariance"))
+        delta = self._delta(delta)
+        summary = tilt(self.rows, delta, covariance=as_flag(covariance, "covariance"))
+        return replace(summary, log_z=summary.log_z + float(self.target @ delta), mean=summary.mean + self.target)
 
     def value(self, delta: Any) -> float:
         """ℓ_R(δ), the objective of [P]; zero at δ = 0.
@@ -481,7 +485,7 @@ class RatioProblem:
         float
         """
         delta = self._delta(delta)
-        loss = self.tilt(delta).log_z - self.centred_target @ delta
+        loss = tilt(self.rows, delta, covariance=False).log_z
         return float(loss + self.radius * self.moment_norm.dual(delta))
 
     def gradient(self, delta: Any) -> Array:
@@ -496,7 +500,7 @@ class RatioProblem:
         -------
         ndarray of shape (k,)
         """
-        return self.tilt(delta).mean - self.centred_target
+        return tilt(self.rows, self._delta(delta), covariance=False).mean
 
     def hessian(self, delta: Any) -> Array:
         """∇²ℓ(δ), the covariance of F under μ(δ).
@@ -510,7 +514,7 @@ class RatioProblem:
         -------
         ndarray of shape (k, k)
         """
-        covariance = self.tilt(delta, covariance=True).covariance
+        covariance = tilt(self.rows, self._delta(delta)).covariance
         assert covariance is not None  # it was asked for
         return covariance
 
@@ -527,9 +531,7 @@ class RatioProblem:
         ndarray of shape (n_q,)
             −inf for rows of zero base weight.
         """
-        z = logits(self.rows, self._delta(delta))
-        z -= log_sum_exp(z)
-        return z
+        return log_weights(self.rows, self._delta(delta))
 
     def dual_value(self, mu: Any) -> float:
         """Σ −μ log μ + μ a, the objective of [D]; its constraints are not checked.
@@ -558,7 +560,11 @@ class RatioProblem:
         -------
         ndarray of shape (k,)
         """
-        return self.centred_target - weighted_sum(self.rows, self._mu(mu))
+        mu = self._mu(mu)
+        missing = 1.0 - float(mu.sum())
+        if abs(missing) <= mu.size * EPS:  # round-off, which a large target would magnify
+            missing = 0.0
+        return missing * self.target - weighted_sum(self.rows, mu)
 
     def _delta(self, delta: Any) -> Array:
         """A validated ratio parameter."""
@@ -575,7 +581,7 @@ class BlockedProblem(RatioProblem):
     Parameters
     ----------
     rows : Rows
-        The q side.
+        The q side, with the target as its origin.
     rows_p : Rows or None
         The p side, with the same origin.
     target : array of shape (k,)
@@ -598,7 +604,7 @@ class BlockedProblem(RatioProblem):
         norm: float = 2,
     ) -> None:
         self._rows, self._rows_p = rows, rows_p
-        self._target = read_only(as_vector(target, "target", limit=MAX_PARAMETER).copy())
+        self._target = read_only(as_vector(target, "target", limit=MAX_PARAMETER))
         self._feature_names = feature_names
         self._radius, self._norm = check_radius(radius), get_norm(norm).order
         self._features_p, self._log_weights_p, self._paired = None, None, False
@@ -618,26 +624,29 @@ class BlockedProblem(RatioProblem):
         """The p side, which is read block by block as well."""
         return self._rows_p
 
+    @property
+    def _rows_as_given(self) -> Rows:
+        """The q side relative to zero."""
+        return self.rows.without_origin()  # type: ignore[attr-defined, no-any-return]
+
     def __repr__(self) -> str:
         count = len(self.rows.blocks.starts)  # type: ignore[attr-defined]
         return f"{super().__repr__()[:-1]}, in {count} block{'s' if count > 1 else ''})"
 
     def in_memory(self) -> RatioProblem:
         """The problem with all rows in memory."""
-        rows, origin = self.rows.take(slice(None)), self.rows.origin
-        features = rows.features if origin is None else rows.features + origin
-        side_p: dict[str, Any] = {}
+        rows, side_p = self._rows_as_given.take(slice(None)), {}
         if self._rows_p is not None:
-            p = self._rows_p.take(slice(None))
-            side_p = {"features_p": p.features if origin is None else p.features + origin, "log_weights_p": p.log_base}
+            p = self._rows_p.without_origin().take(slice(None))  # type: ignore[attr-defined]
+            side_p = {"features_p": p.features, "log_weights_p": p.log_base}
         terms = (self.radius, self.norm, self.feature_names)
-        return RatioProblem(self.target, features, rows.log_base, *terms, **side_p)
+        return RatioProblem(self.target, rows.features, rows.log_base, *terms, **side_p)
 
-    def change_coordinates(self, centre: Array, basis: Array) -> RatioProblem:
-        """The problem with features (F − centre) · basis and R = 0, computed block by block."""
-        rows = self.rows.change_coordinates(centre, basis)  # type: ignore[attr-defined]
-        names = tuple(f"z{i}" for i in range(basis.shape[1]))
-        return BlockedProblem(rows, None, (self.centred_target - centre) @ basis, names)
+    def change_coordinates(self, basis: Array) -> RatioProblem:
+        """The problem with features (F − b) · basis, target zero and R = 0, computed block by block."""
+        target, names = np.zeros(basis.shape[1]), tuple(f"z{i}" for i in range(basis.shape[1]))
+        rows = self.rows.change_coordinates(basis).with_origin(target)  # type: ignore[attr-defined]
+        return BlockedProblem(rows, None, target, names)
 
     def dual_value(self, mu: Any) -> float:
         """Σ −μ log μ + μ a, from one pass that reads the base weights."""
@@ -663,6 +672,13 @@ def _check_names(names: tuple[str, ...] | None, k: int) -> tuple[str, ...]:
     return names
 
 
+def _weighted_mean(F: Array, log_w: Array) -> Array:
+    """Mean of the rows under normalised weights, relative to a first estimate: that of a constant column is exact."""
+    w = np.exp(log_w)
+    centre = weighted_sum(Rows(F, log_w), w)
+    return centre + weighted_sum(Rows(F, log_w, centre), w)
+
+
 def _check_p_side(features_p: Any, log_weights_p: Any, names: tuple[str, ...], b: Array) -> tuple[Array, Array]:
     """Features and normalised log weights of the p side, whose mean must be the target b up to round-off."""
     F_p = as_matrix(features_p, "features_p", names, limit=MAX_ENTRY)
@@ -673,7 +689,7 @@ def _check_p_side(features_p: Any, log_weights_p: Any, names: tuple[str, ...], b
     log_w = np.zeros(len(F_p)) if log_weights_p is None else log_weights_p
     log_w = log_normalise(as_vector(log_w, "log_weights_p", len(F_p), log_weights=True))
     size = np.abs(F_p[:: max(1, len(F_p) // 1000)]).max(axis=0) + np.abs(b)
-    if np.any(np.abs(np.exp(log_w) @ F_p - b) > 1e-9 * size):
+    if np.any(np.abs(_weighted_mean(F_p, log_w) - b) > 1e-9 * size):
         raise DataError(
             "target", "is not the mean of features_p under log_weights_p", "pass that mean, or leave features_p out"
         )

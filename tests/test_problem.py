@@ -336,7 +336,8 @@ def test_samples_and_blocks_of_them_make_the_same_problem(shift):
     assert repr(blocks) == f"RatioProblem(n_q=40, k={len(names)}, radius=0.25, norm=inf, in 1 block)"
     assert (blocks.n_q, blocks.k, blocks.feature_names) == (40, len(names), names)
     assert not blocks.target.flags.writeable
-    assert (problem.rows.origin is None) == (blocks.rows.origin is None) == (shift == 0.0)
+    for rows in (problem.rows, blocks.rows, problem.rows_p, blocks.rows_p):
+        np.testing.assert_allclose(rows.origin, problem.target, rtol=1e-14)
     mu = rng.dirichlet(np.ones(40))
     assert blocks.dual_value(mu) == pytest.approx(problem.dual_value(mu), abs=1e-12)
     np.testing.assert_allclose(blocks.residual(mu), problem.residual(mu), atol=1e-10)
@@ -344,10 +345,10 @@ def test_samples_and_blocks_of_them_make_the_same_problem(shift):
     assert blocks.value(delta) == pytest.approx(problem.value(delta), abs=1e-10)
     np.testing.assert_allclose(blocks.log_mu(delta), problem.log_mu(delta), atol=1e-10)
     centre, basis = rng.normal(size=problem.k), rng.normal(size=(problem.k, 2))
-    F = F_q if problem.rows.origin is None else F_q - problem.rows.origin
+    F = F_q - problem.target
     for made in (problem.change_coordinates(centre, basis), blocks.change_coordinates(centre, basis).in_memory()):
         np.testing.assert_allclose(made.features_q, (F - centre) @ basis, atol=1e-9)
-        np.testing.assert_allclose(made.target, (problem.centred_target - centre) @ basis, atol=1e-9)
+        np.testing.assert_allclose(made.target, -centre @ basis, atol=1e-9)
         np.testing.assert_allclose(made.log_base, problem.log_base, atol=1e-12)
         assert (made.radius, made.norm, made.features_p) == (0.0, 2.0, None)
     assert blocks.change_coordinates(centre, basis).feature_names == ("z0", "z1")
@@ -360,8 +361,8 @@ def test_defaults_of_from_samples_and_from_blocks(capsys):
     for problem in (pre.RatioProblem.from_samples(ROWS + 1.0, ROWS), blocked(ROWS + 1.0, ROWS)):
         assert (problem.radius, problem.norm, problem.paired) == (0.0, 2.0, False)
         np.testing.assert_allclose(problem.target, ROWS.mean(axis=0) + 1.0)
-        np.testing.assert_allclose(problem.rows.take(slice(None)).features, ROWS)
-        np.testing.assert_allclose(problem.rows_p.take(slice(None)).features, ROWS + 1.0)
+        np.testing.assert_allclose(problem.rows.take(slice(None)).features, ROWS - problem.target)
+        np.testing.assert_allclose(problem.rows_p.take(slice(None)).features, ROWS + 1.0 - problem.target)
     given = blocked(None, ROWS, target=[0.25, 0.5])
     np.testing.assert_array_equal(given.target, [0.25, 0.5])
     assert given.rows_p is None

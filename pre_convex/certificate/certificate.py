@@ -194,7 +194,8 @@ def make_certificate(
     penalty = penalty or make_penalty(problem)
     if summary is None or summary.covariance is None:
         summary = tilt(problem.rows, delta)
-    proof = Alone(problem.rows).run(prove(delta, summary, penalty, np.zeros(problem.k)))
+    shift = np.zeros(problem.k) + problem.rows.shift_size
+    proof = Alone(problem.rows).run(prove(delta, summary, penalty, shift))
     if mu is None:
         return certificate_of(problem, delta, summary, penalty, proof)
     mu = as_vector(mu, "mu", problem.n_q, limit=MAX_ENTRY)
@@ -217,7 +218,7 @@ def _dual_bound(problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty
     if np.any(problem.log_base[mu > 0.0] == -np.inf):  # a lift only rescales weights, and these must be zero
         return -math.inf
     summary = yield Tilt(zero, True)
-    lift, r = Lift(zero, 0.0, summary, ALL, zero), -summary.mean
+    lift, r = Lift(zero, 0.0, summary, ALL, zero + problem.rows.shift_size), -summary.mean
     margin = lift.margin(r)
     trial, slack = penalty.trial(delta, r, lift.scatter, margin)
     lifted = yield from lift.move(r - trial, margin)

@@ -26,7 +26,7 @@ from .._internal.validation import MAX_ENTRY, as_matrix, as_vector, call_user_fu
 from ..errors import DataError
 from .features import FeatureMap
 from .passes import tilt
-from .rows import Rows, Subset, check_column_scale, choose_origin, inclusion_probability
+from .rows import Rows, Split, Subset, check_column_scale, inclusion_probability, split_origin
 from .sources import Source
 
 __all__ = [
@@ -115,10 +115,10 @@ class RowTransform:
         Number of rows and features; k is 0 until it is known.
     log_total : float
         Log of the sum of all weights, by which they are normalised.
-    origin : ndarray of shape (k,), optional
-        As in :class:`~pre_convex.data.rows.Rows`.
     coordinates : tuple of ndarrays, optional
-        (centre, basis): features become (F − centre) · basis, where the centre is relative to the origin.
+        (origin, basis): features become (F − origin) · basis.
+    origin, split : optional
+        As in :class:`~pre_convex.data.rows.Rows`, in the new coordinates if there are any.
     checked : bool
         Whether every block has been validated in an earlier pass.
     """
@@ -131,26 +131,28 @@ class RowTransform:
     n: int = 1
     k: int = 0
     log_total: float = 0.0
-    origin: Array | None = None
     coordinates: tuple[Array, Array] | None = None
+    origin: Array | None = None
+    split: Split | None = None
     checked: bool = False
 
     def __call__(self, start: int, x: Array, log_lik: Array | None) -> Rows:
         """Rows of one block."""
         if not self.checked:
             x = as_matrix(x, self.name, self.columns, start)
-        F, origin = self._features(start, x), self.origin
+        F = self._features(start, x)
         if self.coordinates is not None:
-            centre, basis = self.coordinates
-            F, origin = ((F if origin is None else F - origin) - centre) @ basis, None
+            origin, basis = self.coordinates
+            F = (F - origin) @ basis
         if self.uniform:
-            return Rows(F, -math.log(self.n), origin, start)
+            return Rows(F, -math.log(self.n), self.origin, start, self.split)
         if self.likelihood is not None:
             log_lik = call_user_function(self.likelihood, likelihood_argument(self.name), x)
         if not self.checked:
             log_lik = as_vector(log_lik, likelihood_argument(self.name), len(x), log_weights="any", start=start)
         with np.errstate(over="ignore"):  # a log-likelihood near −1.8e308 becomes −inf, a weight of zero
-            return Rows(F, np.asarray(log_lik, dtype=float).reshape(-1) - self.log_total, origin, start)
+            log_base = np.asarray(log_lik, dtype=float).reshape(-1) - self.log_total
+        return Rows(F, log_base, self.origin, start, self.split)
 
     def _features(self, start: int, x: Array) -> Array:
         """Features of one block, validated in the first pass."""
@@ -193,8 +195,8 @@ class BlockRows(Rows):
 
     def __init__(self, blocks: Blocks, transform: RowTransform, resident: Subset) -> None:
         self.blocks, self.transform, self.resident = blocks, transform, resident
-        self.origin = None if transform.coordinates is not None else transform.origin
-        self.start = 0
+        self.origin, self.start = transform.origin, 0
+        self.centre, self.shift = transform.split or (self.origin, None)
 
     def __reduce__(self) -> Any:
         return type(self), (self.blocks, self.transform, self.resident)
@@ -252,15 +254,27 @@ class BlockRows(Rows):
         kept = log_factor if isinstance(log_factor, float) else log_factor[index]
         return Subset(rows.take(index), kept + math.log(n / size))
 
-    def with_origin(self, origin: Array | None) -> BlockRows:
-        """The same rows relative to another origin, for a side without a sample in memory."""
-        return BlockRows(self.blocks, replace(self.transform, origin=origin), self.resident)
-
-    def change_coordinates(self, centre: Array, basis: Array) -> BlockRows:
-        """The same rows as (F − centre) · basis, where the centre is relative to the origin."""
+    def with_origin(self, origin: Array) -> BlockRows:
+        """The same rows relative to an origin, if they have none yet."""
         rows = self.resident.rows
-        resident = Subset(Rows((rows.features - centre) @ basis, rows.log_base), self.resident.log_factor)
-        return BlockRows(self.blocks, replace(self.transform, coordinates=(centre, basis)), resident)
+        split = split_origin(rows.features, origin) if rows.shape[0] else None
+        resident = Subset(Rows(rows.features - origin, rows.log_base), self.resident.log_factor)
+        return BlockRows(self.blocks, replace(self.transform, origin=origin, split=split), resident)
+
+    def without_origin(self) -> BlockRows:
+        """The same rows as they are read, without a sample in memory."""
+        return BlockRows(self.blocks, replace(self.transform, origin=None, split=None), _no_sample(self.shape[1]))
+
+    def change_coordinates(self, basis: Array) -> BlockRows:
+        """The same rows as (F − origin) · basis, without a new origin."""
+        rows, origin = self.resident.rows, np.zeros(self.shape[1]) if self.origin is None else self.origin
+        resident = Subset(Rows(rows.features @ basis, rows.log_base), self.resident.log_factor)
+        transform = replace(self.transform, coordinates=(origin, basis), origin=None, split=None)
+        return BlockRows(self.blocks, transform, resident)
+
+
+def _no_sample(k: int) -> Subset:
+    return Subset(Rows(np.zeros((0, k)), np.zeros(0)), 0.0)
 
 
 def _pick(rows: Rows, index: Index) -> list[tuple[Array, Array]]:
@@ -272,11 +286,14 @@ def _pick(rows: Rows, index: Index) -> list[tuple[Array, Array]]:
 
 def rows_and_mean(blocks: Blocks, transform: RowTransform, n: int) -> tuple[BlockRows, Array]:
     """Rows and the weighted mean of their features, in one pass that also validates them."""
-    k = _feature_count(blocks, transform)
-    transform = replace(transform, n=n, k=k)
-    empty = Subset(Rows(np.zeros((0, k)), np.zeros(0)), 0.0)
-    summary = tilt(BlockRows(blocks, transform, empty), np.zeros(k), covariance=False)
-    return BlockRows(blocks, _normalised(transform, summary.log_z), empty), summary.mean
+    centre = _first_mean(blocks, transform)
+    transform = replace(transform, n=n, k=centre.size)
+    sample = _no_sample(centre.size)
+    # a mean relative to a point in the middle of the rows: that of a constant column is exact
+    summary = tilt(
+        BlockRows(blocks, replace(transform, origin=centre), sample), np.zeros(centre.size), covariance=False
+    )
+    return BlockRows(blocks, _normalised(transform, summary.log_z), sample), centre + summary.mean
 
 
 def survey_rows(blocks: Blocks, transform: RowTransform, n: int) -> BlockRows:
@@ -284,7 +301,7 @@ def survey_rows(blocks: Blocks, transform: RowTransform, n: int) -> BlockRows:
 
     If the weights turn out to be very uneven, a second pass draws the sample by weight.
     """
-    k = _feature_count(blocks, transform)
+    k = _first_mean(blocks, transform).size
     size = max(float(MIN_SAMPLE_ROWS), SAMPLE_NUMBERS / k)
     transform = replace(transform, n=n, k=k)
     survey = _run_survey(blocks, transform, size, by_weight=False)
@@ -303,9 +320,7 @@ def survey_rows(blocks: Blocks, transform: RowTransform, n: int) -> BlockRows:
     else:
         log_base = log_base - transform.log_total
     check_column_scale(features, f"features({transform.name})")
-    transform = replace(transform, origin=choose_origin(features))
-    centred = features if transform.origin is None else features - transform.origin
-    return BlockRows(blocks, transform, Subset(Rows(centred, log_base), log_factor))
+    return BlockRows(blocks, transform, Subset(Rows(features, log_base), log_factor))
 
 
 def _normalised(transform: RowTransform, log_sum: float) -> RowTransform:
@@ -351,17 +366,17 @@ def _survey_block(rows: Rows, size: float, n: int, by_weight: bool) -> _Survey:
         return _Survey(log_sum_exp(log_base), log_sum_exp(2.0 * log_base), sample)
 
 
-def _feature_count(blocks: Blocks, transform: RowTransform) -> int:
-    """Number of features, from the first rows."""
-    task = partial(_count_features, features=transform.features, name=transform.name, columns=transform.columns)
-    count: int = blocks.map_reduce(task, max, [0])
-    return count
+def _first_mean(blocks: Blocks, transform: RowTransform) -> Array:
+    """Mean of the features of the first rows."""
+    task = partial(_mean_of_features, features=transform.features, name=transform.name, columns=transform.columns)
+    return blocks.map_reduce(task, add, [0])
 
 
-def _count_features(
+def _mean_of_features(
     start: int, x: Array, log_lik: Array | None, *, features: FeatureMap, name: str, columns: tuple[str, ...]
-) -> int:
-    return int(as_matrix(features(as_matrix(x[:1000], name, columns)), f"features({name})").shape[1])
+) -> Array:
+    F = as_matrix(features(as_matrix(x[:1000], name, columns)), f"features({name})", limit=MAX_ENTRY)
+    return np.asarray(F.mean(axis=0))
 
 
 @contextmanager

@@ -3,7 +3,9 @@
 A pass tilts the base weights by δ and returns a :class:`Summary`: the log-partition function, mean and covariance of F
 under the weights μ(δ) of [LINK]. Summaries of disjoint rows merge associatively and in any order, so the same solver
 runs on an array in several threads, on files, or on other machines; :meth:`Rows.reduce` decides how blocks are visited.
-Each chunk is centred at its own mean, which keeps the covariance of a sharply peaked posterior accurate.
+Each chunk is centred at its own mean, which keeps the covariance of a sharply peaked posterior accurate. Blocks are
+summed without :attr:`Rows.shift`; the last step of every pass subtracts it, so that all results are relative to the
+origin of the rows.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ __all__ = [
     "Summary",
     "column_ranges",
     "highest_logit_reduction",
+    "log_weights",
     "logits",
     "reduce_together",
     "support",
@@ -111,21 +114,21 @@ class Reduction:
     cost : float
         Work per entry of the features, in plain passes.
     finish : callable, optional
-        Turns the merged result into the quantity.
+        Turns the merged result and the rows into the quantity, relative to the origin of the rows.
     """
 
     work: Callable[[Rows], Any]
     merge: Callable[[Any, Any], Any]
     cost: float = 1.0
-    finish: Callable[[Any], Any] | None = None
+    finish: Callable[[Any, Rows], Any] | None = None
 
     def run(self, rows: Rows) -> Any:
         """Compute the quantity in a pass of its own."""
-        return self.finished(rows.reduce(self.work, self.merge, self.cost))
+        return self.finished(rows.reduce(self.work, self.merge, self.cost), rows)
 
-    def finished(self, merged: Any) -> Any:
+    def finished(self, merged: Any, rows: Rows) -> Any:
         """The quantity, from the merged result of all blocks."""
-        return merged if self.finish is None else self.finish(merged)
+        return merged if self.finish is None else self.finish(merged, rows)
 
 
 def reduce_together(rows: Rows, reductions: Mapping[str, Reduction]) -> dict[str, Any]:
@@ -141,7 +144,7 @@ def reduce_together(rows: Rows, reductions: Mapping[str, Reduction]) -> dict[str
     each = tuple(reductions.values())
     work, merge = partial(_work_of_each, reductions=each), partial(_merge_each, reductions=each)
     merged = rows.reduce(work, merge, sum(reduction.cost for reduction in each))
-    return {name: reductions[name].finished(result) for name, result in zip(reductions, merged, strict=True)}
+    return {name: reductions[name].finished(result, rows) for name, result in zip(reductions, merged, strict=True)}
 
 
 def _work_of_each(rows: Rows, reductions: tuple[Reduction, ...]) -> list[Any]:
@@ -157,30 +160,36 @@ def tilt_reduction(delta: Array, *, covariance: bool = True, power: float = 1.0)
     work = partial(_unscaled_moments, delta=delta)
     if covariance or power != 1.0:
         work = partial(_scaled_moments, delta=delta, covariance=covariance, power=power)
-    return Reduction(work, Summary.merge, _tilt_cost(delta, covariance), _without_noise)
+    return Reduction(work, Summary.merge, _tilt_cost(delta, covariance), partial(_finish_tilt, delta=delta))
 
 
 def tilt_with_logits(delta: Array) -> Reduction:
     """The summary of :func:`tilt` with covariance, and the logits of the same pass."""
-    return Reduction(
-        partial(_moments_and_logits, delta=delta), _merge_with_logits, _tilt_cost(delta, True), _finish_with_logits
-    )
+    work, finish = partial(_moments_and_logits, delta=delta), partial(_finish_with_logits, delta=delta)
+    return Reduction(work, _merge_with_logits, _tilt_cost(delta, True), finish)
 
 
 def highest_logit_reduction(delta: Array) -> Reduction:
     """The largest a_j + ⟨δ, F_j⟩."""
-    return Reduction(partial(_highest_logit, delta=delta), max)
+    return Reduction(partial(_highest_logit, delta=delta), max, finish=partial(_minus_shift, direction=delta))
 
 
 def _tilt_cost(delta: Array, covariance: bool) -> float:
     return max(1.0, delta.size / COVARIANCE_DOMINATES) if covariance else 1.0
 
 
-def _without_noise(summary: Summary) -> Summary:
-    """The summary with zero variances where they are round-off."""
-    if summary.covariance is None:
+def _minus_shift(heights: Any, rows: Rows, direction: Array) -> Any:
+    """Inner products with a direction, or with several of them, less that of the shift."""
+    return heights if rows.shift is None else heights - rows.shift @ direction
+
+
+def _finish_tilt(summary: Summary, rows: Rows, delta: Array) -> Summary:
+    """The summary relative to the origin, with zero variances where they are round-off."""
+    if summary.covariance is not None:
+        summary = replace(summary, covariance=zero_noise_variances(summary.covariance, summary.mean))
+    if rows.shift is None:
         return summary
-    return replace(summary, covariance=zero_noise_variances(summary.covariance, summary.mean))
+    return replace(summary, log_z=_minus_shift(summary.log_z, rows, delta), mean=summary.mean - rows.shift)
 
 
 def _moments_and_logits(rows: Rows, delta: Array) -> tuple[Summary, list[tuple[int, Array]]]:
@@ -192,8 +201,10 @@ def _merge_with_logits(one: Any, other: Any) -> tuple[Summary, list[tuple[int, A
     return one[0].merge(other[0]), one[1] + other[1]
 
 
-def _finish_with_logits(merged: tuple[Summary, list[tuple[int, Array]]]) -> tuple[Summary, Array]:
-    return _without_noise(merged[0]), _in_order(merged[1])
+def _finish_with_logits(
+    merged: tuple[Summary, list[tuple[int, Array]]], rows: Rows, delta: Array
+) -> tuple[Summary, Array]:
+    return _finish_tilt(merged[0], rows, delta), _minus_shift(_in_order(merged[1]), rows, delta)
 
 
 def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
@@ -205,7 +216,7 @@ def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
     total, mean, uniform = 0.0, np.zeros(delta.size), rows.uniform
     buffer, ones = np.empty(rows.chunk_rows), np.ones(rows.chunk_rows)
     with np.errstate(over="ignore", invalid="ignore"):
-        for chunk, f in rows.chunks():
+        for chunk, f in rows.shifted_chunks():
             z = np.dot(f, delta, out=buffer[: len(f)])
             if not uniform:
                 z += rows.log_base[chunk]
@@ -230,7 +241,7 @@ def _scaled_moments(
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
     size = rows.long_chunk_rows if covariance else rows.chunk_rows
     buffer = np.empty((size if covariance else 0, k), order="F" if rows.features.flags.fnc else "C")
-    for chunk, f in rows.chunks(size):
+    for chunk, f in rows.shifted_chunks(size):
         z = f @ delta
         z += power * rows.log_base[chunk]
         if logits is not None:
@@ -269,6 +280,17 @@ def _scaled_moments(
 
 def logits(rows: Rows, delta: Array) -> Array:
     """a_j + ⟨δ, F_j⟩ of every row, in their order."""
+    return np.asarray(_minus_shift(_shifted_logits(rows, delta), rows, delta))
+
+
+def log_weights(rows: Rows, delta: Array) -> Array:
+    """Log μ_j(δ) of [LINK] of every row; the shift cancels."""
+    z = _shifted_logits(rows, delta)
+    z -= log_sum_exp(z)
+    return z
+
+
+def _shifted_logits(rows: Rows, delta: Array) -> Array:
     return _in_order(rows.reduce(partial(_logits, delta=delta), add))
 
 
@@ -279,24 +301,25 @@ def _in_order(blocks: list[tuple[int, Array]]) -> Array:
 
 def _logits(rows: Rows, delta: Array) -> list[tuple[int, Array]]:
     z = np.empty(rows.shape[0])
-    for chunk, f in rows.chunks():
+    for chunk, f in rows.shifted_chunks():
         z[chunk] = f @ delta
     z += rows.log_base
     return [(rows.start, z)]
 
 
 def _highest_logit(rows: Rows, delta: Array) -> float:
-    return max(float((f @ delta + rows.log_base[chunk]).max()) for chunk, f in rows.chunks())
+    return max(float((f @ delta + rows.log_base[chunk]).max()) for chunk, f in rows.shifted_chunks())
 
 
 def weighted_sum(rows: Rows, mu: Array) -> Array:
     """Σ_j μ_j F_j relative to the origin, for one weight per row."""
-    return rows.reduce(partial(_weighted_sum, mu=mu), add)
+    total = rows.reduce(partial(_weighted_sum, mu=mu), add)
+    return total if rows.shift is None else np.asarray(total - mu.sum() * rows.shift)
 
 
 def _weighted_sum(rows: Rows, mu: Array) -> Array:
     total, weights = np.zeros(rows.shape[1]), mu[rows.start : rows.start + rows.shape[0]]
-    for chunk, f in rows.chunks():
+    for chunk, f in rows.shifted_chunks():
         total += weights[chunk] @ f
     return total
 
@@ -304,12 +327,12 @@ def _weighted_sum(rows: Rows, mu: Array) -> Array:
 def column_ranges(rows: Rows) -> tuple[Array, Array]:
     """Smallest and largest entry of each column, relative to the origin, over the rows with positive base weight."""
     lowest, highest = rows.reduce(_column_ranges, _merge_ranges)
-    return lowest, highest
+    return (lowest, highest) if rows.shift is None else (lowest - rows.shift, highest - rows.shift)
 
 
 def _column_ranges(rows: Rows) -> tuple[Array, Array]:
     ranges = np.full(rows.shape[1], np.inf), np.full(rows.shape[1], -np.inf)
-    for chunk, f in rows.chunks():
+    for chunk, f in rows.shifted_chunks():
         positive = f if rows.uniform else f[rows.log_base[chunk] > -np.inf]
         whole = len(positive) // ROWS_TOGETHER * ROWS_TOGETHER if positive.flags.c_contiguous else 0
         for part in (positive[:whole].reshape(-1, ROWS_TOGETHER * rows.shape[1]), positive[whole:]):
@@ -345,7 +368,7 @@ def support(rows: Rows, directions: Array, count: int) -> tuple[Array, Index]:
     """
     work = partial(_highest_rows, directions=directions, count=count)
     best, index = rows.reduce(work, partial(_merge_highest, count=count))
-    return best.max(axis=0), np.unique(index[best > -np.inf])
+    return _minus_shift(best.max(axis=0), rows, directions), np.unique(index[best > -np.inf])
 
 
 def _highest_rows(rows: Rows, directions: Array, count: int) -> tuple[Array, Index]:
@@ -353,7 +376,7 @@ def _highest_rows(rows: Rows, directions: Array, count: int) -> tuple[Array, Ind
     d = directions.shape[1]
     best = np.full((0, d), -np.inf)
     index = np.zeros((0, d), dtype=np.intp)
-    for chunk, f in rows.chunks():
+    for chunk, f in rows.shifted_chunks():
         height = f @ directions
         height[rows.log_base[chunk] == -np.inf] = -np.inf
         # most chunks have no row above the running threshold, and need no partition

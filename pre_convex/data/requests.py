@@ -136,14 +136,16 @@ class Alone:
 def push(rows: Rows, request: Push) -> Pushed:
     """Answer to :class:`Push` by one pass over the rows."""
     both = np.column_stack([request.delta, request.d])
-    offsets = (-request.log_z, -float(request.centre @ request.d))
+    shift = np.zeros(request.d.size) if rows.shift is None else rows.shift
+    centre = request.centre + shift
+    offsets = (-request.log_z - float(shift @ request.delta), -float(centre @ request.d))
     moved, drift, squares, lowest = rows.reduce(partial(_push, both=both, offsets=offsets), _merge_pushed)
-    return Pushed(moved - request.centre * drift, drift, squares, lowest)
+    return Pushed(moved - centre * drift, drift, squares, lowest)
 
 
 def _push(rows: Rows, both: Array, offsets: tuple[float, float]) -> tuple[Array, float, float, float]:
     moved, drift, squares, lowest = np.zeros(len(both)), 0.0, 0.0, math.inf
-    for chunk, f in rows.chunks():
+    for chunk, f in rows.shifted_chunks():
         z = f @ both
         c = z[:, 1] + offsets[1]
         mu = z[:, 0] + rows.log_base[chunk]

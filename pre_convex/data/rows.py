@@ -1,4 +1,4 @@
-"""Rows in memory: features, log base weights and an origin.
+"""Rows in memory: features, log base weights and an origin, which is the target of the problem they belong to.
 
 Two sizes of slices occur. A **block** is the work of one thread or worker, in memory as on disk; :meth:`Rows.reduce`
 maps a function over the blocks and merges the results. Inside a block the passes go through **chunks** that fit into a
@@ -22,15 +22,18 @@ from ..errors import DataError
 
 __all__ = [
     "Rows",
+    "Split",
     "Subset",
     "check_column_scale",
-    "choose_origin",
     "inclusion_probability",
     "make_rows",
+    "split_origin",
     "uniform_log_weights",
 ]
 
 Out = TypeVar("Out")
+#: parts (centre, shift) of an origin, see :class:`Rows`
+Split = tuple["Array | None", "Array | None"]
 
 #: entries of one chunk of features: small enough to stay in a core's cache between the products
 CHUNK_NUMBERS = 80_000
@@ -42,8 +45,13 @@ ROWS_PER_FEATURE = 30
 RUN = 8
 #: arrays of at most this many entries and columns are copied to column-major order, which makes every pass faster
 SMALL, NARROW = 60_000, 16
-#: rows from which means, spreads and sizes of columns are estimated
+#: rows from which the ranges and sizes of columns are estimated
 PROBE_ROWS = 1000
+#: a column counts as near a point if its distance is at most this many ranges of the column: sums relative to the point
+#: then lose less than one digit compared with sums relative to the column's own middle
+NEAR = 4.0
+#: numbers subtracted at once from neighbouring short rows: NumPy is slow on rows of a few numbers
+SUBTRACTED_TOGETHER = 1000
 
 
 class Rows:
@@ -56,10 +64,13 @@ class Rows:
     log_base : ndarray of shape (n,) or float
         Log base weights a_j; one number if all are equal, which makes the passes faster.
     origin : ndarray of shape (k,), optional
-        Point that is subtracted from the features, chunk by chunk. It is set when a column's mean is so much larger
-        than its spread that logits would lose digits.
+        Point that all sums over rows are relative to: the target of a problem.
     start : int, default 0
         Number of the first row.
+    split : tuple of two ndarrays, optional
+        (centre, shift): the part of the origin that is subtracted from the features chunk by chunk, and the part that
+        passes subtract from their sums; ``None`` stands for zero. By default the first is the origin itself. If
+        features have been stored relative to a point, both parts are relative to that point.
     """
 
     #: whether all rows are in memory
@@ -67,16 +78,24 @@ class Rows:
     #: cost of one row of a subset (its copy, covariance and certificate) in rows of a full pass
     subset_cost = 20.0
 
-    def __init__(self, features: Array, log_base: Array | float, origin: Array | None = None, start: int = 0) -> None:
+    def __init__(
+        self,
+        features: Array,
+        log_base: Array | float,
+        origin: Array | None = None,
+        start: int = 0,
+        split: Split | None = None,
+    ) -> None:
         self.features = features
         self.log_base = np.broadcast_to(log_base, (len(features),)) if np.ndim(log_base) == 0 else np.asarray(log_base)
         self.origin = origin
         self.start = start
+        self.centre, self.shift = (origin, None) if split is None else split
 
     def __reduce__(self) -> Any:
         # uniform weights are pickled as one number, so that the copy is known to be uniform too
         log_base = self.log_base[0] if self.uniform and self.log_base.size else self.log_base
-        return type(self), (self.features, log_base, self.origin, self.start)
+        return type(self), (self.features, log_base, self.origin, self.start, (self.centre, self.shift))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -105,15 +124,22 @@ class Rows:
         return reduce(merge, map_threads(lambda i: work(self._block(edges[i], edges[i + 1])), range(count)))
 
     def _block(self, first: int, last: int) -> Rows:
-        return Rows(self.features[first:last], self.log_base[first:last], self.origin, self.start + int(first))
-
-    def with_origin(self, origin: Array | None) -> Rows:
-        """The same rows relative to another origin."""
-        return Rows(self.features, self.log_base, origin, self.start)
+        split, start = (self.centre, self.shift), self.start + int(first)
+        return Rows(self.features[first:last], self.log_base[first:last], self.origin, start, split)
 
     def with_log_base(self, log_base: Array | float) -> Rows:
         """The same features with other base weights."""
-        return Rows(self.features, log_base, self.origin, self.start)
+        return Rows(self.features, log_base, self.origin, self.start, (self.centre, self.shift))
+
+    @property
+    def shift_size(self) -> Array | float:
+        """Absolute value of the shift; the round-off of sums is proportional to it and to the relative features."""
+        return 0.0 if self.shift is None else np.abs(self.shift)
+
+    @property
+    def _relative_to(self) -> Array | None:
+        """The origin as it has to be subtracted from the stored features."""
+        return self.shift if self.centre is None else self.origin
 
     @property
     def chunk_rows(self) -> int:
@@ -126,18 +152,32 @@ class Rows:
         return min(max(self.chunk_rows, 4 * self.shape[1]), max(self.shape[0], 1))
 
     def chunks(self, size: int = 0) -> Iterator[tuple[slice, Array]]:
-        """Slices of at most ``size`` rows and their features, relative to the origin."""
-        n, size = self.shape[0], size or self.chunk_rows
+        """Slices of at most ``size`` rows and their features, relative to the origin.
+
+        The features may be a buffer that is filled again for the next chunk.
+        """
+        return self._chunks(size, self._relative_to)
+
+    def shifted_chunks(self, size: int = 0) -> Iterator[tuple[slice, Array]]:
+        """The same, except that :attr:`shift` is still to be subtracted, which costs less after summing."""
+        return self._chunks(size, self.centre)
+
+    def _chunks(self, size: int, point: Array | None) -> Iterator[tuple[slice, Array]]:
+        """Slices of rows and their features, relative to a point."""
+        (n, k), size = self.shape, size or self.chunk_rows
+        if point is not None:
+            buffer = np.empty((size, k), order="F" if self.features.flags.fnc else "C")
+            tiled = np.tile(point, max(1, SUBTRACTED_TOGETHER // max(k, 1)))
         for start in range(0, n, size):
             chunk = slice(start, min(start + size, n))
             f = self.features[chunk]
-            yield chunk, (f if self.origin is None else f - self.origin)
+            yield chunk, f if point is None else _subtract(f, point, tiled, buffer[: len(f)])
 
     def take(self, index: Index | slice) -> Rows:
         """Some of the rows, in memory and relative to the origin."""
         features = np.ascontiguousarray(self.features[index], dtype=float)
-        if self.origin is not None:
-            features = features - self.origin
+        if self._relative_to is not None:
+            features = features - self._relative_to
         return Rows(features, self.log_base[0] if self.uniform else np.ascontiguousarray(self.log_base[index]))
 
     def subset(self, size: int) -> Subset:
@@ -198,10 +238,49 @@ def inclusion_probability(weights: Array, size: float, n: int) -> Array:
     return np.minimum(1.0, size * (0.5 / n + 0.5 * weights))
 
 
-def make_rows(F: Array, log_base: Array) -> Rows:
-    """Rows of checked arrays, with an origin if they need one, and column by column if they are small and narrow."""
-    by_columns = np.asfortranarray(F) if F.size <= SMALL and F.shape[1] <= NARROW else F
-    return Rows(read_only(by_columns), read_only(log_base), choose_origin(F))
+def make_rows(F: Array, log_base: Array, target: Array) -> Rows:
+    """Rows of checked arrays relative to the target; small and narrow arrays are stored so, column by column."""
+    if F.size > SMALL or F.shape[1] > NARROW:
+        return Rows(read_only(F), read_only(log_base), target, split=split_origin(F, target))
+    centre, shift = _split(F, target)
+    by_columns = np.asfortranarray(F - centre)
+    return Rows(read_only(by_columns), read_only(log_base), target, split=(None, shift))
+
+
+def split_origin(F: Array, origin: Array) -> Split:
+    """(centre, shift) of :class:`Rows`.
+
+    Subtracting a centre from every row makes a pass half as slow again, so it is done only if some column is far from
+    zero. The centre is the origin, except in columns that are far from it: there it is the middle of the column.
+    """
+    low, high = _probe_ranges(F)
+    if np.all((np.abs(low + high) <= 2.0 * NEAR * (high - low)) | (low == high)):
+        return None, origin
+    return _split(F, origin)
+
+
+def _split(F: Array, origin: Array) -> tuple[Array, Array | None]:
+    low, high = _probe_ranges(F)
+    middle = 0.5 * (low + high)
+    centre = np.where(np.abs(origin - middle) <= NEAR * (high - low), origin, middle)
+    shift = origin - centre
+    return centre, shift if np.any(shift) else None
+
+
+def _probe_ranges(F: Array) -> tuple[Array, Array]:
+    """Smallest and largest entry of every column, among a sample of the rows."""
+    sample = F[:: max(1, len(F) // PROBE_ROWS)]
+    return sample.min(axis=0), sample.max(axis=0)
+
+
+def _subtract(f: Array, point: Array, tiled: Array, out: Array) -> Array:
+    """f − point, written to ``out``; neighbouring rows are joined, so that the tiled point is subtracted from them."""
+    together = tiled.size // max(point.size, 1)
+    whole = len(f) // together * together if f.flags.c_contiguous and out.flags.c_contiguous else 0
+    joined = (whole // together, tiled.size)
+    np.subtract(f[:whole].reshape(joined), tiled, out=out[:whole].reshape(joined))
+    np.subtract(f[whole:], point, out=out[whole:])
+    return out
 
 
 def check_column_scale(F: Array, name: str = "features_q") -> None:
@@ -210,10 +289,3 @@ def check_column_scale(F: Array, name: str = "features_q") -> None:
     tiny = np.flatnonzero((size > 0.0) & (size < 1.0 / MAX_ENTRY))
     if tiny.size:
         raise DataError(name, f"all entries of column {tiny[0]} are below {1.0 / MAX_ENTRY:g}", "rescale the column")
-
-
-def choose_origin(F: Array) -> Array | None:
-    """Column means, if one of them is so much larger than its column's spread that logits would lose digits."""
-    sample = F[:: max(1, len(F) // PROBE_ROWS)]
-    mean, spread = sample.mean(axis=0), np.ptp(sample, axis=0)
-    return read_only(mean) if np.any((np.abs(mean) > 100.0 * spread) & (spread > 0.0)) else None

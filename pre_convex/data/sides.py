@@ -48,12 +48,12 @@ def assemble(
     with show_progress(blocks_q, verbose, "survey"):
         rows = survey_rows(blocks_q, transform_q, n_q)
     names, k = f.names(columns), rows.shape[1]
-    target = as_vector(target, "target")
+    target = as_vector(target, "target").copy()
     if target.size != k:
         raise DataError("target", f"has {target.size} entries for {k} features", "pass one for each feature")
     if len(names) != k:
         names = tuple(f"f{i}" for i in range(k))
-    return rows, None if rows_p is None else rows_p.with_origin(rows.origin), target, names
+    return rows.with_origin(target), None if rows_p is None else rows_p.with_origin(target), target, names
 
 
 def _common_columns(columns_p: tuple[str, ...], columns_q: tuple[str, ...]) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     """
     problem, rtol = as_problem(problem), check_tol(rtol, "rtol")
     hint = None if hint is None else as_vector(hint, "hint", problem.k, limit=MAX_PARAMETER)
-    b, norm = problem.centred_target, problem.moment_norm
+    b, norm = np.zeros(problem.k), problem.moment_norm  # rows are relative to the target
     search = _Search(problem.rows, b)
     unit = np.where(search.ranges > TARGET_NOISE * search.size, search.ranges, search.size)
     away = b - search.middle

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._internal.typing import Array
 from ..certificate.certificate import Certificate, value_round_off
+from ..data.passes import tilt
 from ..feasibility.face import restrict, smallest_face, spanning_rows
 from ..feasibility.hull import Hull
 from ..penalties import make_penalty
@@ -31,6 +32,7 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, set
     if not problem.rows.in_memory:  # the face may be too large for memory, so the solution is kept
         return replace(solution, status=Status.BOUNDARY)
     clock, tol = Clock(), settings.tol
+    problem = problem.centred_at_target()  # for large δ moments are differences of large numbers
     support, weights = spanning_rows(problem, hull)
     target = weights @ problem.features_q[support]  # b may be off the face by round-off; this is on it
     # no face: the nearest weights, and the δ that Newton reached
@@ -76,12 +78,11 @@ def _step_length(problem: RatioProblem, delta: Array, v: Array, lower: float, ga
     For large δ the value may change only by round-off, or because the target is off the face in its last digit; bounds
     on both are added to the value.
     """
-    size = 2.0 * np.abs(problem.centred_target)
     t, best = 1.0, problem.value(delta)
     furthest, lowest = 0.0, best
     while t < 1e12:
         point = delta + t * v
-        value = problem.value(point) + value_round_off(float(size @ np.abs(point))) + float(miss @ np.abs(point))
+        value = problem.value(point) + value_round_off(0.0) + float(miss @ np.abs(point))
         if value < lowest:
             furthest, lowest = t, value
         if best - value <= 0.01 * gap and value - lower <= gap:
@@ -92,7 +93,7 @@ def _step_length(problem: RatioProblem, delta: Array, v: Array, lower: float, ga
 
 def _boundary_certificate(problem: RatioProblem, delta: Array, mu: Array) -> Certificate:
     """Certificate of weights on a face and a δ far along its normal, which need not belong together."""
-    r, summary = problem.residual(mu), problem.tilt(delta)
+    r, summary = problem.residual(mu), tilt(problem.rows, delta, covariance=False)
     rows = np.flatnonzero(mu)
     reached = mu[rows] @ np.abs(problem.rows.take(rows).features)
     noise = value_round_off(summary.log_z, float(reached @ np.abs(delta)))

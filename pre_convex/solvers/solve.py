@@ -284,7 +284,7 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
 
 def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:
     """Message with the distance to the hull, the features that contribute most, and remedies."""
-    residual = problem.centred_target - hull.weights @ problem.rows.take(hull.index).features
+    residual = -hull.weights @ problem.rows.take(hull.index).features
     lowest, highest = problem.ranges
     share: Array = hull.direction * residual / hull.radius
     order = np.argsort(-share)

@@ -327,7 +327,7 @@ def _stages(
     n, k = problem.rows.shape
     staged = Staged(
         n, k, penalty, settings, start,
-        row_cost=problem.rows.subset_cost, collinear_ends=collinear_ends, verbose=verbose,
+        shift=np.zeros(k) + problem.rows.shift_size, row_cost=problem.rows.subset_cost, collinear_ends=collinear_ends, verbose=verbose,
     )  # fmt: skip
     outcome = Alone(problem.rows).run(staged.run())
     point = outcome.point

@@ -248,7 +248,7 @@ def _from_sums(tilted: TiltedProblem) -> dict[str, Any]:
         "pareto_k_mu": float("nan"),
         "largest_p": math.exp(p.highest),
         "largest_mu": math.exp(q.highest - q.tilted.log_z),
-        "balance_before": read_only((tilted.problem.centred_target - q.base.mean) / unit),
+        "balance_before": read_only(-q.base.mean / unit),
         "balance_after": read_only(tilted.residual / unit),
     }
 

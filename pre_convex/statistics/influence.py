@@ -74,7 +74,7 @@ def influence(tilted: TiltedProblem, kind: str) -> Influence:
 
 def _from_sums(tilted: TiltedProblem, H: Array) -> Influence:
     """Centred influences of independent samples, from moments under squared weights."""
-    q, p, b, delta = tilted.q, tilted.p, tilted.problem.centred_target, tilted.delta
+    q, p, delta = tilted.q, tilted.p, tilted.delta
     assert q.squared is not None
     assert q.mixed is not None
     assert q.base_squared is not None
@@ -83,13 +83,13 @@ def _from_sums(tilted: TiltedProblem, H: Array) -> Influence:
     mu2 = math.exp(q.squared.log_z - 2.0 * q.tilted.log_z)
     mu_base = math.exp(q.mixed.log_z - q.tilted.log_z)
     base2, w2 = math.exp(q.base_squared.log_z), math.exp(p.squared.log_z)
-    score_p = w2 * (p.squared.covariance + np.outer(p.squared.mean - b, p.squared.mean - b))
-    score_q = mu2 * (q.squared.covariance + np.outer(q.squared.mean - b, q.squared.mean - b))
+    score_p = w2 * (p.squared.covariance + np.outer(p.squared.mean, p.squared.mean))
+    score_q = mu2 * (q.squared.covariance + np.outer(q.squared.mean, q.squared.mean))
     log_z = max(mu2 - 2.0 * mu_base + base2, 0.0)
     return Influence(
         H=H,
         score=score_p + score_q,
-        cross=mu_base * (q.mixed.mean - b) - mu2 * (q.squared.mean - b),
+        cross=mu_base * q.mixed.mean - mu2 * q.squared.mean,
         log_z=log_z,
         divergence=float(delta @ score_p @ delta) + log_z,
     )

@@ -141,7 +141,7 @@ class TiltedProblem:
     @property
     def residual(self) -> Array:
         """b − F'μ(δ), the residual of the moment constraint."""
-        return self.problem.centred_target - self.q.tilted.mean
+        return -self.q.tilted.mean
 
     @property
     def hessian(self) -> Array:
@@ -153,7 +153,7 @@ class TiltedProblem:
     @property
     def value(self) -> float:
         """ℓ(δ), without the penalty."""
-        return float(self.log_z - self.problem.centred_target @ self.delta)
+        return float(self.log_z)
 
     @cached_property
     def mu(self) -> Array:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pre_convex._internal.entropy import log_sum_exp
-from pre_convex.data.rows import Rows, check_column_scale, choose_origin, inclusion_probability
+from pre_convex.data.rows import Rows, check_column_scale, inclusion_probability, make_rows, split_origin
 from pre_convex.errors import DataError
 
 
@@ -31,9 +31,15 @@ def test_blocks_cover_all_rows_and_their_number_is_one_or_even(monkeypatch, n, c
 def test_chunks_are_slices_of_rows_relative_to_the_origin():
     F = np.arange(20.0).reshape(10, 2)
     origin = np.array([1.0, 2.0])
-    chunks = list(Rows(F, np.zeros(10), origin).chunks(4))
-    assert [chunk for chunk, _ in chunks] == [slice(0, 4), slice(4, 8), slice(8, 10)]
-    np.testing.assert_array_equal(np.concatenate([f for _, f in chunks]), F - origin)
+    splits = [None, (None, origin), (np.array([1.0, 0.0]), np.array([0.0, 2.0]))]
+    for features, split in itertools.product((F, np.asfortranarray(F)), splits):
+        rows = Rows(features, np.zeros(10), origin, split=split)
+        chunks = [(chunk, f.copy()) for chunk, f in rows.chunks(4)]  # the buffer is filled again
+        assert [chunk for chunk, _ in chunks] == [slice(0, 4), slice(4, 8), slice(8, 10)]
+        np.testing.assert_array_equal(np.concatenate([f for _, f in chunks]), F - origin)
+        shifted = np.concatenate([f.copy() for _, f in rows.shifted_chunks(4)])
+        np.testing.assert_array_equal(shifted - (0.0 if rows.shift is None else rows.shift), F - origin)
+        np.testing.assert_array_equal(rows.take(slice(2, 9)).features, (F - origin)[2:9])
     ((chunk, f),) = Rows(F, np.zeros(10)).chunks()
     assert chunk == slice(0, 10)
     assert np.shares_memory(f, F)
@@ -126,11 +132,29 @@ def test_uniform_weights_are_pickled_as_one_number():
     assert uneven - uniform > 7000
 
 
-def test_an_origin_is_chosen_where_a_mean_dwarfs_the_spread():
-    F = np.random.default_rng(0).normal(size=(50, 2))
-    assert choose_origin(F) is None
-    np.testing.assert_allclose(choose_origin(F + [0.0, 1e6]), (F + [0.0, 1e6]).mean(axis=0))
-    assert choose_origin(F * [1.0, 0.0] + [0.0, 1e6]) is None  # a constant column
+def test_an_origin_is_subtracted_from_every_row_only_if_a_column_is_far_from_zero():
+    F, b = np.random.default_rng(0).normal(size=(50, 2)), np.array([0.1, 0.2])
+    np.testing.assert_equal(split_origin(F, b), (None, b))
+    np.testing.assert_equal(split_origin(F, 1e6 + b), (None, 1e6 + b))  # a target that is far from all rows
+    np.testing.assert_equal(split_origin(F + [0.0, 1e6], b + [0.0, 1e6]), (b + [0.0, 1e6], None))
+    centre, shift = split_origin(F + [0.0, 1e6], b)
+    assert centre[0] == b[0]
+    assert F[:, 1].min() < centre[1] - 1e6 < F[:, 1].max()
+    np.testing.assert_allclose(shift, [0.0, -1e6], atol=10.0)
+    np.testing.assert_allclose(centre + shift, b, atol=1e-9)
+    constant = F * [1.0, 0.0] + [0.0, 1e6]
+    np.testing.assert_equal(split_origin(constant, b), (None, b))
+
+
+def test_small_arrays_are_stored_relative_to_the_target():
+    F, b = np.random.default_rng(0).normal(size=(50, 2)) + 1e6, np.array([1e6, 1e6 + 1.0])
+    rows = make_rows(F, np.zeros(50), b)
+    np.testing.assert_array_equal(rows.features, F - b)
+    assert (rows.centre, rows.shift) == (None, None)
+    np.testing.assert_array_equal(rows.origin, b)
+    far = make_rows(F, np.zeros(50), np.array([1e6, 0.0]))
+    np.testing.assert_array_equal(far.take(slice(None)).features, F - [1e6, 0.0])
+    assert np.abs(far.features).max() < 10.0
 
 
 def test_columns_below_1e_100_are_refused():
