@@ -31,9 +31,9 @@ from ..data.passes import Summary, tilt
 from ..data.requests import ALL, Alone, Requests, Tilt
 from ..penalties import Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
-from .lift import ROUND_OFF, Lift
+from .lift import ROUND_OFF, Lift, Sizes
 
-__all__ = ["Certificate", "Proof", "certificate_of", "certify", "make_certificate", "prove", "value_round_off"]
+__all__ = ["Certificate", "Proof", "certificate_of", "certify", "make_certificate", "prove", "sizes_of", "value_round_off"]
 
 #: once the gap is this small, no better bound is sought
 NEGLIGIBLE_GAP = 1e-12
@@ -131,9 +131,7 @@ class Proof(NamedTuple):
     spread: float
 
 
-def prove(
-    delta: Array, summary: Summary, penalty: Penalty, shift: Array, level: int = ALL, offset: float = 0.0
-) -> Requests[Proof]:
+def prove(delta: Array, summary: Summary, penalty: Penalty, sizes: Sizes, level: int = ALL) -> Requests[Proof]:
     """Duality gap of δ by a lift on the rows of one level.
 
     Parameters
@@ -144,19 +142,17 @@ def prove(
         Result of a pass over all rows at δ.
     penalty : Penalty
         g(δ).
-    shift : ndarray of shape (k,)
-        Size of the target relative to the origin of the sums; zero if the origin is the target.
+    sizes : Sizes
+        Sizes that round-off is proportional to.
     level : int, default ALL
         Number of the level that is lifted; any rows give a valid bound, more rows a tighter one.
-    offset : float, default 0.0
-        Size of constants that cancel in the logits.
     """
     on_level = summary
     if level != ALL or summary.covariance is None:
         on_level = yield Tilt(delta, True, level, weighted=False, guess=summary.log_z)
-    lift = Lift(delta, summary.log_z, on_level, level, shift)
+    lift = Lift(delta, summary.log_z, on_level, level, sizes)
     g, r = penalty.value(delta), -summary.mean
-    noise = value_round_off(summary.log_z, float(lift.size @ np.abs(delta)), g, offset)
+    noise = value_round_off(summary.log_z, float(lift.size @ np.abs(delta)), g, sizes.offset)
     gap = math.inf
     if math.isfinite(noise) and np.all(np.isfinite(lift.scatter)):  # after overflow nothing can be proven
         margin = lift.margin(r)
@@ -165,6 +161,11 @@ def prove(
         if lifted is not None:
             gap = slack + float(lifted.remainder @ np.abs(delta)) + lifted.cost
     return Proof(gap + noise, noise, float(np.sqrt(lift.spread @ lift.spread)))
+
+
+def sizes_of(problem: RatioProblem) -> Sizes:
+    """Sizes that the round-off of one problem is proportional to."""
+    return Sizes(np.abs(problem.target), np.zeros(problem.k) + problem.rows.shift_size)
 
 
 def make_certificate(
@@ -194,8 +195,7 @@ def make_certificate(
     penalty = penalty or make_penalty(problem)
     if summary is None or summary.covariance is None:
         summary = tilt(problem.rows, delta)
-    shift = np.zeros(problem.k) + problem.rows.shift_size
-    proof = Alone(problem.rows).run(prove(delta, summary, penalty, shift))
+    proof = Alone(problem.rows).run(prove(delta, summary, penalty, sizes_of(problem)))
     if mu is None:
         return certificate_of(problem, delta, summary, penalty, proof)
     mu = as_vector(mu, "mu", problem.n_q, limit=MAX_ENTRY)
@@ -218,7 +218,7 @@ def _dual_bound(problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty
     if np.any(problem.log_base[mu > 0.0] == -np.inf):  # a lift only rescales weights, and these must be zero
         return -math.inf
     summary = yield Tilt(zero, True)
-    lift, r = Lift(zero, 0.0, summary, ALL, zero + problem.rows.shift_size), -summary.mean
+    lift, r = Lift(zero, 0.0, summary, ALL, sizes_of(problem)), -summary.mean
     margin = lift.margin(r)
     trial, slack = penalty.trial(delta, r, lift.scatter, margin)
     lifted = yield from lift.move(r - trial, margin)

@@ -12,14 +12,30 @@ from .._internal.typing import Array
 from ..data.passes import Summary
 from ..data.requests import Push, Requests
 
-__all__ = ["Lift", "Lifted"]
+__all__ = ["Lift", "Lifted", "Sizes"]
 
 #: round-off of a sum, relative to the size of its terms
 ROUND_OFF = 4.0 * EPS
-#: part of a moment that may be left, relative to its size
-MOMENT_TOLERANCE = 1e-13
 #: rounds of iterative refinement
 ROUNDS = 3
+
+
+class Sizes(NamedTuple):
+    """Numbers that round-off is proportional to, apart from the features relative to the target.
+
+    Attributes
+    ----------
+    target : ndarray of shape (k,)
+        Absolute values of the target, which is known to its last digit only.
+    shift : ndarray of shape (k,)
+        Absolute values of what passes subtract from their sums.
+    offset : float
+        Constants that cancel in the logits.
+    """
+
+    target: Array
+    shift: Array
+    offset: float = 0.0
 
 
 class Lifted(NamedTuple):
@@ -47,23 +63,24 @@ class Lift:
         Log Z, mean m and covariance on the rows of the level.
     level : int
         Number of the level.
-    shift : ndarray of shape (k,)
-        Size of the target relative to the origin of the sums, whose round-off a lift cannot remove.
+    sizes : Sizes
+        Sizes of numbers whose round-off a lift cannot remove.
     """
 
-    def __init__(self, delta: Array, log_z: float, summary: Summary, level: int, shift: Array) -> None:
+    def __init__(self, delta: Array, log_z: float, summary: Summary, level: int, sizes: Sizes) -> None:
         assert summary.covariance is not None  # it was asked for
         self.delta, self.log_z, self.level = delta, log_z, level
         self.mean = summary.mean
         self.total = math.exp(min(summary.log_z - log_z, 0.0)) or 1.0
         self.scatter = summary.covariance * self.total
         self.spread = np.sqrt(np.maximum(summary.covariance.diagonal(), 0.0))
-        self.size = np.abs(self.mean) + self.spread + shift
+        self.size = np.abs(self.mean) + self.spread + sizes.shift
+        self._resolution = self.size + sizes.target
         self._solve = psd_solver(self.scatter)
 
     def margin(self, r: Array) -> Array:
         """How closely a lift can hit a residual near r, for each feature."""
-        return MOMENT_TOLERANCE * (np.abs(r) + self.size)
+        return ROUND_OFF * (np.abs(r) + self._resolution)
 
     def move(self, u: Array, allowed: Array) -> Requests[Lifted | None]:
         """The lift that moves the moment by u, up to what is allowed; ``None`` if there is none."""

@@ -295,7 +295,9 @@ class Batch:
             products /= total[:, None]
             H = None
             if covariance:
-                H = (products.reshape(V, k, k) if per_problem else _symmetric(products, k)) - mean[:, :, None] * mean[:, None, :]
+                H = (products.reshape(V, k, k) if per_problem else _symmetric(products, k)) - mean[:, :, None] * mean[
+                    :, None, :
+                ]
             found = Moments(level + safe_log(total), mean, H, total**2 / squares)
         lost = np.flatnonzero(~(total > SUM_MIN))
         if lost.size:  # the guess was far too high, or δ holds nan

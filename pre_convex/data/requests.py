@@ -161,4 +161,3 @@ def _push(rows: Rows, both: Array, offsets: tuple[float, float]) -> tuple[Array,
 
 def _merge_pushed(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
     return one[0] + other[0], one[1] + other[1], one[2] + other[2], min(one[3], other[3])
-

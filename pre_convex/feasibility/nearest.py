@@ -221,7 +221,9 @@ def _interior_point(G: Array, c: Array, start: Array, shared: bool, rtol: float)
         left = float((p + dual * dp) @ (above + primal * da) + (q + dual * dq) @ (below + primal * db))
         left += float((x + primal * dx) @ (z + dual * dz))
         tau = (left / gap) ** 3 * gap / (2 * k + m)
-        dx, da, db, dp, dq, dz, dh = direction(tau - p * above - dp * da, tau - q * below - dq * db, tau - z * x - dz * dx)
+        dx, da, db, dp, dq, dz, dh = direction(
+            tau - p * above - dp * da, tau - q * below - dq * db, tau - z * x - dz * dx
+        )
         primal = min(1.0, STEP_SHARE * _longest_step((x, dx), (above, da), (below, db)))
         dual = min(1.0, STEP_SHARE * _longest_step((p, dp), (q, dq), (z, dz)))
         if not max(primal, dual) > SHORTEST_STEP:

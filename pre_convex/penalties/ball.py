@@ -36,9 +36,19 @@ class BallPenalty(ABC):
         """The residual that a Newton step would leave, moved into the ball, with g(δ) − ⟨r', δ⟩."""
         expected = self._expected_residual(delta, r, H)
         # to get back into the ball, change columns that a lift moves easily
-        radius = max(self.radius - self.norm(margin), 0.0)
-        trial = self.norm.project_weighted(r if expected is None else expected, radius, positive_variances(H))
+        trial = self.norm.project_weighted(r if expected is None else expected, self.radius, positive_variances(H))
+        trial = self._inside(trial, margin)
         return trial, max(self.value(delta) - float(trial @ delta), 0.0)
+
+    def _inside(self, point: Array, margin: Array) -> Array:
+        """A point near the given one such that everything within the margin of it is in the ball, if that is possible.
+
+        Every coordinate gives way by its own margin, because units may differ by many orders of magnitude.
+        """
+        point = np.sign(point) * np.maximum(np.abs(point) - margin, 0.0)
+        furthest = self.norm(np.abs(point) + margin)
+        # with margins of at most half the radius, this factor brings all of them inside
+        return point * max(1.0 - 2.0 * max(furthest - self.radius, 0.0) / furthest, 0.0) if furthest > 0.0 else point
 
     def _expected_residual(self, delta: Array, r: Array, H: Array) -> Array | None:
         """r − H(x − δ) after the step x; ``None`` if there is no step."""

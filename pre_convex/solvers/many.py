@@ -26,6 +26,7 @@ from .._internal.validation import (
     read_only,
 )
 from ..certificate.certificate import certificate_of
+from ..certificate.lift import Sizes
 from ..data.batch import BaseSummary, Batch, OwnLogBases, Together, make_batch
 from ..errors import DataError
 from ..penalties import Penalty, make_penalty
@@ -202,8 +203,8 @@ def _answers(
     terms = [penalties[R] for R in problems.radius.tolist()]
     staged = [
         Staged(
-            n, k, terms[w], settings, None if start is None else start[w],
-            shift=np.abs(targets[w]), offset=abs(float(batch.level[w])),
+            n, k, terms[w], settings, Sizes(np.abs(problems.targets[w]), np.abs(targets[w]), abs(float(batch.level[w]))),
+            None if start is None else start[w],
         )
         for w in range(W)
     ]  # fmt: skip
@@ -213,12 +214,12 @@ def _answers(
     if verbose:
         proven = sum(_is_proven(outcome, settings.tol, R) for outcome, R in zip(outcomes, problems.radius, strict=True))
         print(f"together: {together.passes} passes over all rows, {proven} of {W} problems proven")
-    solutions = [
-        _solution(problems, w, outcomes[w], terms[w], staged[w].trace, settings) for w in range(W)
-    ]
+    solutions = [_solution(problems, w, outcomes[w], terms[w], staged[w].trace, settings) for w in range(W)]
     # known from the last pass of a problem of the batch, so that it needs no weights
     ess = [
-        outcome.point.summary.ess if solution.settings is settings and not solution.hull else 1.0 / float(solution.mu @ solution.mu)
+        outcome.point.summary.ess
+        if solution.settings is settings and not solution.hull
+        else 1.0 / float(solution.mu @ solution.mu)
         for outcome, solution in zip(outcomes, solutions, strict=True)
     ]
     return Solutions(problems, tuple(solutions), together.passes, read_only(np.array(ess)), read_only(base.ess))
@@ -242,7 +243,9 @@ def _solution(
         delta=delta,
         weights=lambda: np.exp(problems.problem(w).log_mu(delta)),
         status=Status.OPTIMAL,
-        certificate=certificate_of(problems.template.with_radius(problems.radius[w]), delta, summary, terms, outcome.proof),
+        certificate=certificate_of(
+            problems.template.with_radius(problems.radius[w]), delta, summary, terms, outcome.proof
+        ),
         solver="newton",
         formulation="primal",
         iterations=outcome.iterations,

@@ -191,9 +191,7 @@ def _failed_solution(problem: RatioProblem, solver: str, formulation: str, **fie
     )
 
 
-def _solve_cone(
-    problem: RatioProblem, call: ConeCall, terms: Penalty, settings: Settings, polish: bool
-) -> Solution:
+def _solve_cone(problem: RatioProblem, call: ConeCall, terms: Penalty, settings: Settings, polish: bool) -> Solution:
     """Answer of a cone solver, certified, and polished on request."""
     from .cone import solve_cone
 

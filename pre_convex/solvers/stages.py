@@ -17,7 +17,8 @@ import numpy as np
 from .._internal.linear_algebra import shrink_correlations, smallest_pivot_ratio, well_conditioned
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
-from ..certificate.certificate import Certificate, Proof, certificate_of, make_certificate, prove
+from ..certificate.certificate import Certificate, Proof, certificate_of, make_certificate, prove, sizes_of
+from ..certificate.lift import Sizes
 from ..data.affine_span import AffineSpan, affine_span_of
 from ..data.requests import ALL, Alone, Draw, Level, Requests, Tilt
 from ..feasibility.hull import ZERO_DISTANCE
@@ -83,13 +84,11 @@ class Staged:
     penalty : Penalty
         g(δ).
     settings : Settings
-        Tolerance, limits and sizes.
+        Tolerance, limits and numbers of rows.
+    sizes : Sizes
+        Sizes that round-off is proportional to.
     start : ndarray of shape (k,), optional
         Initial δ, such as the answer of a cone solver; zero by default.
-    shift : ndarray of shape (k,), optional
-        Size of the target relative to the origin of the sums; zero by default, for sums relative to the target.
-    offset : float, default 0.0
-        Size of constants that cancel in the logits.
     row_cost : float, default 20.0
         Cost of one row of a subset (its copy, covariance and certificate) in rows of a full pass.
     collinear_ends : bool, default True
@@ -102,9 +101,8 @@ class Staged:
     k: int
     penalty: Penalty
     settings: Settings
+    sizes: Sizes
     start: Array | None = None
-    shift: Array | None = None
-    offset: float = 0.0
     row_cost: float = 20.0
     collinear_ends: bool = True
     verbose: bool = False
@@ -113,7 +111,6 @@ class Staged:
 
     def __post_init__(self) -> None:
         self.clock = Clock(self.settings.time_limit)
-        self.shift = np.zeros(self.k) if self.shift is None else self.shift
         self.everything = Level(ALL, self.n)
         self._stage_started = 0.0
 
@@ -146,8 +143,7 @@ class Staged:
         return Outcome(point, proof, descent.iterations, descent.passes, descent.reason, may_diverge=may_diverge)
 
     def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
-        assert self.shift is not None  # set by __post_init__
-        return Descent(level, self.penalty, self.settings, self.clock, self.shift, curvature, variances)
+        return Descent(level, self.penalty, self.settings, self.clock, self.sizes.shift, curvature, variances)
 
     def _from_sample(self, first: Descent, point: Point) -> Requests[tuple[Level | None, Descent, Point]]:
         """Solve the sample, then the subset S, both to their sampling error; (S, descent on all rows, its first point).
@@ -226,7 +222,6 @@ class Staged:
 
     def _certify(self, descent: Descent, point: Point, subset: Level | None) -> Requests[Proof]:
         """Proof by a lift on as many rows as the decrement requires; if that fails, on the whole subset."""
-        assert self.shift is not None  # set by __post_init__
         tol, decrement = self.settings.tol, descent.decrement
         hopeless = decrement > max(0.1, 10.0 * tol)  # it diverged, and no lift will prove it
         needed = 0 if hopeless else int(min(3.0 * decrement * self.n / tol, self.n))
@@ -234,10 +229,10 @@ class Staged:
         source = subset or self.everything
         if 2 * needed <= source.size:
             some = yield Draw(needed, source.number, at_random=False)
-            proof = yield from prove(point.delta, point.summary, self.penalty, self.shift, some.number, self.offset)
+            proof = yield from prove(point.delta, point.summary, self.penalty, self.sizes, some.number)
             if hopeless or proof.gap <= tol * (1.0 + abs(point.value)):
                 return proof
-        return (yield from prove(point.delta, point.summary, self.penalty, self.shift, source.number, self.offset))
+        return (yield from prove(point.delta, point.summary, self.penalty, self.sizes, source.number))
 
     def _may_diverge(self, descent: Descent, point: Point, H0: Array, subset: Level | None) -> Requests[bool]:
         """Whether δ may belong to a diverging sequence; see :class:`Outcome`."""
@@ -326,8 +321,8 @@ def _stages(
     """Result of the stages in the coordinates of the problem."""
     n, k = problem.rows.shape
     staged = Staged(
-        n, k, penalty, settings, start,
-        shift=np.zeros(k) + problem.rows.shift_size, row_cost=problem.rows.subset_cost, collinear_ends=collinear_ends, verbose=verbose,
+        n, k, penalty, settings, sizes_of(problem), start,
+        row_cost=problem.rows.subset_cost, collinear_ends=collinear_ends, verbose=verbose,
     )  # fmt: skip
     outcome = Alone(problem.rows).run(staged.run())
     point = outcome.point
@@ -366,6 +361,4 @@ def _in_coordinates(
     found, _ = _stages(inner, penalty, settings, z, verbose, collinear_ends=False)
     delta = T @ found.delta
     # certify in the original variables, so that round-off of the coordinates is included
-    return replace(
-        found, delta=delta, certificate=make_certificate(problem, delta), free_directions=free.shape[1]
-    )
+    return replace(found, delta=delta, certificate=make_certificate(problem, delta), free_directions=free.shape[1])
