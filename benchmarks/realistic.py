@@ -113,7 +113,9 @@ def detection(rng: Rng) -> Draw:
     f = pre.Autocorrelation(int(rng.integers(1, 16))) if rng.integers(2) else pre.LagProducts(int(rng.integers(1, 10)))
     sigma = float(rng.choice([0.5, 1.0, 3.0]))
     model = detection_noise.GaussianNoise(np.full(steps, sigma**-2), np.zeros(steps))
-    y_p, y_q = (sequences(np.array([alpha])) + 0.5 * rng.normal(size=(1, steps)) for alpha in (0.6, rng.uniform(-0.9, 0.9)))
+    y_p, y_q = (
+        sequences(np.array([alpha])) + 0.5 * rng.normal(size=(1, steps)) for alpha in (0.6, rng.uniform(-0.9, 0.9))
+    )
     log_p, log_q = (model.log_likelihoods(x, model.precompute(x), y)[0] for x, y in ((prior_p, y_p), (prior_q, y_q)))
     if rng.integers(2):  # a simulated window leaves out the row that it came from
         log_q[rng.integers(n)] = -np.inf
@@ -140,7 +142,7 @@ DATA = ("iris", "wine", "breast_cancer", "diabetes", "digits")
 
 
 def real_data(rng: Rng) -> Draw:
-    """A data set of scikit-learn, split by one of its columns: at random with odds that depend on it, or at its median."""
+    """A data set of scikit-learn split by a column: at random with odds that depend on it, or at its median."""
     from sklearn import datasets
 
     X = np.asarray(getattr(datasets, f"load_{DATA[rng.integers(len(DATA))]}")().data, dtype=float)
@@ -299,10 +301,10 @@ def with_radii(rng: Rng, problem: pre.RatioProblem) -> Iterator[pre.RatioProblem
             yield problem.with_radius(radius, norm)
 
 
-def realistic() -> Iterator[tuple[str, pre.RatioProblem]]:
-    """All problems with the names of their families; the same ones every time."""
+def realistic(draws: int = 1) -> Iterator[tuple[str, pre.RatioProblem]]:
+    """All problems with the names of their families, the same ones every time; ``draws`` times as many of them."""
     for family, (draw, count) in enumerate(FAMILIES.items()):
-        for number in range(count):
+        for number in range(draws * count):
             rng = np.random.default_rng([7, family, number])
             problem = pre.RatioProblem(*draw(rng))
             name = draw.__name__.replace("_", " ")

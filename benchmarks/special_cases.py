@@ -55,6 +55,11 @@ class SpecialCase:
     switches: tuple[Switch, ...]
 
 
+def instead(function: Function) -> Callable[[Function], Function]:
+    """Another function, whatever the original is."""
+    return lambda original: function
+
+
 def returning(value: Any) -> Callable[[Function], Function]:
     """A function that returns this value instead."""
     return lambda original: lambda *arguments, **options: value
@@ -132,41 +137,41 @@ def _in_given_coordinates(original: Function) -> Function:
     return function
 
 
-class _GaveUp(Exception):
+class _NoProgressError(Exception):
     """No step makes progress from this point."""
 
 
-def _give_up_after_search(original: Function) -> Function:
+def _stop_after_search(original: Function) -> Function:
     """The line search, which ends the run if it fails."""
 
     def function(self: Any, point: Any, d: Any, gradient: Any) -> Any:
         moved = original(self, point, d, gradient)
         if moved is None:
-            raise _GaveUp(point)
+            raise _NoProgressError(point)
         return moved
 
     return function
 
 
-def _give_up_without_step(original: Function) -> Function:
+def _stop_without_step(original: Function) -> Function:
     """The step, which ends the run if there is none at a fresh covariance."""
 
     def function(self: Any, point: Any, gradient: Any, H: Any, damping: float) -> Any:
         d = original(self, point, gradient, H, damping)
         if d is None and (point.summary.covariance is not None or damping > 0.0):
-            raise _GaveUp(point)
+            raise _NoProgressError(point)
         return d
 
     return function
 
 
-def _run_until_given_up(original: Function) -> Function:
+def _run_until_stopped(original: Function) -> Function:
     """A run that returns the point where it gave up."""
 
     def function(self: Any, *arguments: Any, **options: Any) -> Any:
         try:
             return original(self, *arguments, **options)
-        except _GaveUp as end:
+        except _NoProgressError as end:
             return end.args[0]
 
     return function
@@ -251,6 +256,10 @@ def _no_trials(self: Any, delta: Any, r: Any, H: Any) -> list[Any]:
     return []
 
 
+def _same_direction(rows: Any, v: Any) -> list[Any]:
+    return [v]
+
+
 def _as_projected(self: Any, point: Any, r: Any, fixed: Any) -> Any:
     return point
 
@@ -275,58 +284,81 @@ def _never(result: Any, arguments: tuple[Any, ...]) -> bool:
     return False
 
 
-_SHORTEN = tuple(Switch(owner, "shorten", keeping(1), _changed_delta)
-                 for owner in (ball.BallPenalty, polyhedral.PolyhedralPenalty, l1.L1Penalty))  # fmt: skip
+_SHORTEN = tuple(
+    Switch(owner, "shorten", keeping(1), _changed_delta)
+    for owner in (ball.BallPenalty, polyhedral.PolyhedralPenalty, l1.L1Penalty)
+)
 
 SPECIAL_CASES = (
-    SpecialCase("restarts, all", (Switch(solve, "_restart", returning(None)),)),
-    SpecialCase("restart: continuation of base weights", (Switch(solve, "continuation_start", returning(None), was_true),)),
     SpecialCase("restart: vertex of [D]", (Switch(solve, "vertex_start", returning(None), was_true),)),
-    SpecialCase("mixture bounds", (
-        Switch(solve, "with_mixture_bound", keeping(1), _proof_improved),
-        Switch(boundary, "with_mixture_bound", keeping(1), _proof_improved),
-    )),
+    SpecialCase(
+        "restart: continuation of base weights", (Switch(solve, "continuation_start", returning(None), was_true),)
+    ),
+    SpecialCase("restarts, all", (Switch(solve, "_restart", returning(None)),)),
+    SpecialCase(
+        "mixture bounds",
+        (
+            Switch(solve, "with_mixture_bound", keeping(1), _proof_improved),
+            Switch(boundary, "with_mixture_bound", keeping(1), _proof_improved),
+        ),
+    ),
     SpecialCase("mixture with other rows", (Switch(mixture, "_mix_with_hull", returning(-np.inf)),)),
-    SpecialCase("boundary answers, all", (
-        Switch(solve, "solve_on_boundary", _unchanged_solution), Switch(boundary, "solve_on_boundary", _unchanged_solution),
-    )),
     SpecialCase("smallest face", (Switch(boundary, "smallest_face", returning(None)),)),
     SpecialCase("radius equal to the distance", (Switch(boundary, "_solve_at_hull_distance", _unchanged_solution),)),
     SpecialCase("rebalanced weights on a face", (Switch(boundary, "rebalance", keeping(1)),)),
+    SpecialCase(
+        "boundary answers, all",
+        (
+            Switch(solve, "solve_on_boundary", _unchanged_solution),
+            Switch(boundary, "solve_on_boundary", _unchanged_solution),
+        ),
+    ),
+    SpecialCase("norms 1, inf: guesses", (Switch(polyhedral.PolyhedralPenalty, "_guess", returning(None)),)),
+    SpecialCase("norms 1, inf: cvxpy step", (Switch(step_program.StepProgram, "solve", instead(_no_step)),)),
     SpecialCase("norm 1: search of ties", (Switch(linf, "search_ties", returning(None)),)),
     SpecialCase("norm inf: search of signs", (Switch(l1, "search_signs", returning(None)),)),
-    SpecialCase("norms 1, inf: guesses", (Switch(polyhedral.PolyhedralPenalty, "_guess", returning(None)),)),
-    SpecialCase("norms 1, inf: cvxpy step", (Switch(step_program.StepProgram, "solve", lambda original: _no_step),)),
     SpecialCase("own coordinates", (Switch(newton, "_in_coordinates", _in_given_coordinates),)),
-    SpecialCase("exact zeros", (Switch(newton, "_with_exact_zeros", lambda original: _point_and_proof, _zeros_set),)),
-    SpecialCase("damping after a failed search", (
-        _descent("_search", _give_up_after_search, _failed), _descent("_step", _give_up_without_step, _failed),
-        _descent("run", _run_until_given_up, _never),
-    )),
+    SpecialCase("exact zeros", (Switch(newton, "_with_exact_zeros", instead(_point_and_proof), _zeros_set),)),
+    SpecialCase(
+        "damping after a failed search",
+        (
+            _descent("_search", _stop_after_search, _failed),
+            _descent("_step", _stop_without_step, _failed),
+            _descent("run", _run_until_stopped, _never),
+        ),
+    ),
     SpecialCase("_misses_gradient", (_descent("_misses_gradient", returning(False), was_true),)),
     SpecialCase("_curvature_vanishes", (_descent("_curvature_vanishes", returning(False), was_true),)),
     SpecialCase("_diverges", (_descent("_diverges", returning(False), was_true),)),
-    SpecialCase("lift by factor", (Switch(lift.Lift, "_refine", _skipping("_solve_factor"), _solver_was("_solve_factor")),)),
-    SpecialCase("lift by weighted factor", (
-        Switch(lift.Lift, "_refine", _skipping("_solve_weighted"), _solver_was("_solve_weighted")),
-    )),
-    SpecialCase("lift by either factor", (
-        Switch(lift.Lift, "_refine", _skipping("_solve_factor", "_solve_weighted"), _solver_was("_solve_factor")),
-    )),
+    SpecialCase(
+        "lift by factor", (Switch(lift.Lift, "_refine", _skipping("_solve_factor"), _solver_was("_solve_factor")),)
+    ),
+    SpecialCase(
+        "lift by weighted factor",
+        (Switch(lift.Lift, "_refine", _skipping("_solve_weighted"), _solver_was("_solve_weighted")),),
+    ),
+    SpecialCase(
+        "lift by either factor",
+        (Switch(lift.Lift, "_refine", _skipping("_solve_factor", "_solve_weighted"), _solver_was("_solve_factor")),),
+    ),
     SpecialCase("bound for given weights", (Switch(ball.BallPenalty, "bound", returning(-np.inf)),)),
-    SpecialCase("trial residuals after the first", (Switch(ball.NormPenalty, "trial_residuals", _first_trial, _several),)),
-    SpecialCase("trial: expected residual", (Switch(ball.NormPenalty, "_expected_residual", lambda original: _no_trials),)),
-    SpecialCase("trial: fixed directions", (Switch(ball.BallPenalty, "_project_along", lambda original: _as_projected),)),
-    SpecialCase("projection in units of variances", (
-        Switch(norms.Euclidean, "project_weighted", lambda original: _project), Switch(norms.Taxicab, "project_weighted", _flat),
-    )),
+    SpecialCase(
+        "trial residuals after the first", (Switch(ball.NormPenalty, "trial_residuals", _first_trial, _several),)
+    ),
+    SpecialCase("trial: expected residual", (Switch(ball.NormPenalty, "_expected_residual", instead(_no_trials)),)),
+    SpecialCase("trial: fixed directions", (Switch(ball.BallPenalty, "_project_along", instead(_as_projected)),)),
+    SpecialCase(
+        "projection in units of variances",
+        (
+            Switch(norms.Euclidean, "project_weighted", instead(_project)),
+            Switch(norms.Taxicab, "project_weighted", _flat),
+        ),
+    ),
     SpecialCase("shorten", _SHORTEN),
     SpecialCase("shrink_correlations", (Switch(newton, "shrink_correlations", keeping(0)),)),
     SpecialCase("exact cost of a lift", (Switch(lift, "tilting_cost", _bound_of_cost),)),
     SpecialCase("origin of rows", (Switch(rows, "choose_origin", returning(None), was_true),)),
     SpecialCase("hull: second search", (Switch(hull, "_distance", _first_distance, _second_distance),)),
-    SpecialCase("hull: normals of a face", (Switch(hull, "_face_normals", lambda original: lambda rows, v: [v]),)),
-    SpecialCase("hull: asked when a step fails", (
-        Switch(solve, "is_too_far", lambda original: lambda problem, hint: False),
-    )),
-)  # fmt: skip
+    SpecialCase("hull: normals of a face", (Switch(hull, "_face_normals", instead(_same_direction)),)),
+    SpecialCase("hull: asked when a step fails", (Switch(solve, "is_too_far", returning(False)),)),
+)
