@@ -155,11 +155,9 @@ def prove(delta: Array, summary: Summary, penalty: Penalty, sizes: Sizes, level:
     noise = value_round_off(summary.log_z, float(lift.size @ np.abs(delta)), g, sizes.offset)
     gap = math.inf
     if math.isfinite(noise) and np.all(np.isfinite(lift.scatter)):  # after overflow nothing can be proven
-        margin = lift.margin(r)
-        trial, slack = penalty.trial(delta, r, lift.scatter, margin)
-        lifted = yield from lift.move(r - trial, margin)
+        lifted = yield from lift.feasible(penalty, delta, r)
         if lifted is not None:
-            gap = slack + float(lifted.remainder @ np.abs(delta)) + lifted.cost
+            gap = lifted.slack + float(lifted.remainder @ np.abs(delta)) + lifted.cost
     return Proof(gap + noise, noise, float(np.sqrt(lift.spread @ lift.spread)))
 
 
@@ -219,9 +217,7 @@ def _dual_bound(problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty
         return -math.inf
     summary = yield Tilt(zero, True)
     lift, r = Lift(zero, 0.0, summary, ALL, sizes_of(problem)), -summary.mean
-    margin = lift.margin(r)
-    trial, slack = penalty.trial(delta, r, lift.scatter, margin)
-    lifted = yield from lift.move(r - trial, margin)
+    lifted = yield from lift.feasible(penalty, delta, r)
     if lifted is None:
         return -math.inf
     G = problem.rows.take(slice(None)).features - lift.mean
@@ -233,7 +229,7 @@ def _dual_bound(problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty
     # what is left of the moment is worth ⟨λ, remainder⟩, λ being the multipliers of the moments in D
     multipliers = np.abs(delta) + np.abs(psd_solver(lift.scatter)((weights[positive] * entropy) @ G[positive]))
     round_off = 2.0 * float((lifted.remainder + ROUND_OFF * lift.size) @ multipliers) + value_round_off(depth)
-    conjugate = slack - penalty.value(delta) + float(trial @ delta)
+    conjugate = lifted.slack - penalty.value(delta) + float(lifted.residual @ delta)
     return float(weights[positive] @ entropy) - conjugate - round_off
 
 

@@ -11,11 +11,14 @@ from .._internal.linear_algebra import EPS, psd_solver
 from .._internal.typing import Array
 from ..data.passes import Summary
 from ..data.requests import Push, Requests
+from ..penalties import Penalty
 
 __all__ = ["Lift", "Lifted", "Sizes"]
 
 #: round-off of a sum, relative to the size of its terms
 ROUND_OFF = 4.0 * EPS
+#: relative accuracy of a target: a mean of collinear columns, computed in float64, may be this far from collinear
+TARGET_NOISE = 1e-13
 #: rounds of iterative refinement
 ROUNDS = 3
 
@@ -26,7 +29,7 @@ class Sizes(NamedTuple):
     Attributes
     ----------
     target : ndarray of shape (k,)
-        Absolute values of the target, which is known to its last digit only.
+        Absolute values of the target, which is known to its last digits only.
     shift : ndarray of shape (k,)
         Absolute values of what passes subtract from their sums.
     offset : float
@@ -39,8 +42,24 @@ class Sizes(NamedTuple):
 
 
 class Lifted(NamedTuple):
-    """A lift: direction d, shift of the corrections, bound on KL(μ' ‖ μ), and part of the moment that is missing."""
+    """Weights μ' that are feasible for [D].
 
+    Attributes
+    ----------
+    residual : ndarray of shape (k,)
+        r' = b − F'μ', up to the remainder.
+    slack : float
+        Bound on g(δ) + g*(r') − ⟨r', δ⟩.
+    d, drift : ndarray of shape (k,) and float
+        The corrections are c_j = ⟨F_j − m, d⟩ − drift.
+    cost : float
+        Bound on KL(μ' ‖ μ).
+    remainder : ndarray of shape (k,)
+        Absolute values of what is missing in the moment.
+    """
+
+    residual: Array
+    slack: float
     d: Array
     drift: float
     cost: float
@@ -75,15 +94,19 @@ class Lift:
         self.scatter = summary.covariance * self.total
         self.spread = np.sqrt(np.maximum(summary.covariance.diagonal(), 0.0))
         self.size = np.abs(self.mean) + self.spread + sizes.shift
-        self._resolution = self.size + sizes.target
+        self._target = sizes.target
         self._solve = psd_solver(self.scatter)
 
-    def margin(self, r: Array) -> Array:
-        """How closely a lift can hit a residual near r, for each feature."""
-        return ROUND_OFF * (np.abs(r) + self._resolution)
-
-    def move(self, u: Array, allowed: Array) -> Requests[Lifted | None]:
-        """The lift that moves the moment by u, up to what is allowed; ``None`` if there is none."""
+    def feasible(self, penalty: Penalty, delta: Array, r: Array) -> Requests[Lifted | None]:
+        """The lift of weights with residual r to weights that are feasible for [D]; ``None`` if none is found."""
+        margin = ROUND_OFF * (np.abs(r) + self.size)  # how closely a lift can hit a residual
+        trial = penalty.trial(delta, r, self.scatter, margin)
+        if trial is None:
+            return None
+        residual, slack = trial
+        # a target has to be hit as closely as it is known; a miss adds to the gap what it is worth
+        allowed = margin if penalty.relaxed else margin + TARGET_NOISE * self._target
+        u = r - residual
         d, left = np.zeros(u.size), u
         for _ in range(ROUNDS):
             d = d + self._solve(left)
@@ -101,5 +124,5 @@ class Lift:
                 slope = 2.0 * max(1.0, -math.log(max(1.0 - deepest, 1e-300)))
                 price = slope * float((np.abs(left) + ROUND_OFF * self.size) @ np.abs(d)) + abs(pushed.drift)
                 cost = 0.5 * (1.0 + deepest) * pushed.squares + price
-                return Lifted(d, drift, cost, np.abs(left))
+                return Lifted(residual, slack, d, drift, cost, np.abs(left))
         return None

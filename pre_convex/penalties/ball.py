@@ -6,19 +6,22 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from .._internal.linear_algebra import positive_variances, solve_psd
+from .._internal.linear_algebra import null_directions, solve_psd
 from .._internal.typing import Array
 from ..errors import SolveError
 from .norms import Norm
 
 __all__ = ["BallPenalty", "NoPenalty"]
 
+#: multiples of the margin by which coordinates give way, until a trial residual is in the ball
+GIVES = [2.0**i for i in range(20)]
+
 
 class BallPenalty(ABC):
     """g(δ) = R‖δ‖_*; its conjugate is zero on the ball ‖r‖ ≤ R and infinite elsewhere."""
 
     def __init__(self, norm: Norm, radius: float) -> None:
-        self.norm, self.radius = norm, radius
+        self.norm, self.radius, self.relaxed = norm, radius, radius > 0.0
 
     def start(self, k: int) -> Array:
         """Zero."""
@@ -32,23 +35,25 @@ class BallPenalty(ABC):
         """Zero: there are no constraints."""
         return 0.0
 
-    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float]:
-        """The residual that a Newton step would leave, moved into the ball, with g(δ) − ⟨r', δ⟩."""
-        expected = self._expected_residual(delta, r, H)
-        # to get back into the ball, change columns that a lift moves easily
-        trial = self.norm.project_weighted(r if expected is None else expected, self.radius, positive_variances(H))
-        trial = self._inside(trial, margin)
-        return trial, max(self.value(delta) - float(trial @ delta), 0.0)
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
+        """The residual that a Newton step would leave, moved into the ball, with g(δ) − ⟨r', δ⟩.
 
-    def _inside(self, point: Array, margin: Array) -> Array:
-        """A point near the given one such that everything within the margin of it is in the ball, if that is possible.
-
-        Every coordinate gives way by its own margin, because units may differ by many orders of magnitude.
+        Everything within the margin of it is in the ball. Every coordinate gives way by multiples of its own margin,
+        because units may differ by many orders of magnitude.
         """
-        point = np.sign(point) * np.maximum(np.abs(point) - margin, 0.0)
-        furthest = self.norm(np.abs(point) + margin)
-        # with margins of at most half the radius, this factor brings all of them inside
-        return point * max(1.0 - 2.0 * max(furthest - self.radius, 0.0) / furthest, 0.0) if furthest > 0.0 else point
+        expected = self._expected_residual(delta, r, H)
+        if expected is None:
+            expected = self.norm.project(r, self.radius)
+        # a lift cannot move columns without variance, nor other directions without curvature
+        constant, fixed = H.diagonal() == 0.0, null_directions(H)
+        for give in GIVES:
+            trial = np.sign(expected) * np.maximum(np.abs(expected) - give * margin, 0.0)
+            if fixed.shape[1]:
+                trial = trial + fixed @ (fixed.T @ (r - trial))
+                trial[constant] = r[constant]
+            if self.norm(np.abs(trial) + margin) <= self.radius:
+                return trial, max(self.value(delta) - float(trial @ delta), 0.0)
+        return None
 
     def _expected_residual(self, delta: Array, r: Array, H: Array) -> Array | None:
         """r − H(x − δ) after the step x; ``None`` if there is no step."""

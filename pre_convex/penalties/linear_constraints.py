@@ -52,6 +52,8 @@ class LinearConstraints:
         Standard deviations of the features; coefficients of δ are measured in units of their inverse.
     """
 
+    relaxed = False
+
     def __init__(self, M: Array, limit: Array, equalities: int, scale: Array) -> None:
         is_equality = np.arange(limit.size) < equalities
         binding = is_equality | (limit < np.inf)
@@ -87,7 +89,7 @@ class LinearConstraints:
         """Minimiser of the quadratic model under the constraints; active bounds hold exactly."""
         return self._solve(delta, gradient, H)[0]
 
-    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float]:
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
         """r' = A'λ + E'ν, with slack ⟨λ, h − Aδ⟩ + ⟨ν, f − Eδ⟩.
 
         To second order, the multipliers of a step minimise the gap. Slack of the wrong sign does not lower it: that is a
@@ -96,7 +98,7 @@ class LinearConstraints:
         try:
             _, multipliers = self._solve(delta, -r, H)
         except SolveError:
-            return r, np.inf
+            return None
         multipliers[self.inequalities] = np.maximum(multipliers[self.inequalities], 0.0)
         slack = self.limit - self.M @ delta
         slack[self.equalities] = np.abs(slack[self.equalities])

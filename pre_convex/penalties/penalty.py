@@ -10,7 +10,12 @@ __all__ = ["Penalty"]
 
 
 class Penalty(Protocol):
-    """A convex penalty g(δ), with constraints included as its indicator."""
+    """A convex penalty g(δ), with constraints included as its indicator.
+
+    ``relaxed`` is true if g* is zero around a residual, so that it need not be hit exactly.
+    """
+
+    relaxed: bool
 
     def value(self, delta: Array) -> float:
         """g(δ)."""
@@ -18,8 +23,8 @@ class Penalty(Protocol):
     def violation(self, delta: Array) -> float:
         """Largest violation of a constraint at δ."""
 
-    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float]:
-        """The residual r' to lift to, and its slack: an upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
+        """The residual r' to lift to, or ``None``, and its slack: an upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
 
         ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u. A lift hits r' up to ``margin`` in each
         coordinate; if g* is an indicator, it has to be zero there too.

@@ -20,6 +20,8 @@ __all__ = ["UserPenalty", "check_terms"]
 class UserPenalty:
     """R‖δ‖_* plus the user's penalty, under the user's constraints."""
 
+    relaxed = False
+
     def __init__(self, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> None:
         check_terms(penalty, constraints)
         self.problem, self.penalty, self.constraints = problem, penalty, constraints
@@ -53,7 +55,7 @@ class UserPenalty:
         x, *_ = self._program.solve(gradient - H @ delta, H)
         return np.asarray(x)
 
-    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float]:
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
         """The residual after a step.
 
         At the minimiser x of a step, r' = r − H(x − δ) is a subgradient of g, so g*(r') = ⟨r', x⟩ − g(x). The step is
@@ -62,7 +64,7 @@ class UserPenalty:
         try:
             x, V, tol = self._program.solve(-r - H @ delta, H)
         except SolveError:
-            return r, np.inf
+            return None
         trial = r - H @ (x - delta)
         slack = self.value(delta) - self.value(x) + float(trial @ (x - delta))
         return trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V)))

@@ -16,7 +16,7 @@ from .._internal.typing import Array
 from ..data.passes import Summary
 from ..data.requests import Height, Level, Requests, Tilt
 from ..errors import SolveError
-from ..penalties import BallPenalty, Penalty
+from ..penalties import BallPenalty, NoPenalty, Penalty
 from .settings import Clock, Settings
 
 __all__ = ["Descent", "Point", "update_curvature"]
@@ -34,6 +34,8 @@ MAX_ITERATIONS = 200
 MAX_TRIALS = 40
 #: first damping of a step that failed, its growth, and the damping at which the search ends
 FIRST_DAMPING, DAMPING_FACTOR, LAST_DAMPING = 1e-8, 100.0, 1e4
+#: part of the gradient that a step may ignore, in standard deviations of the features, and the damping that mends it
+GRADIENT_LEFT, GRADIENT_DAMPING = 1e-6, 1e-6
 #: round-off of a value, relative to the numbers that it is computed from
 ROUND_OFF = 1e-14
 
@@ -129,6 +131,9 @@ class Descent:
                 self.variances = np.where(H.diagonal() > 0.0, H.diagonal(), 1.0)
             d = self._direction(point, H, damping)
             self.decrement = math.inf if d is None else self._decrement(point, d, H)
+            if damping == 0.0 and self.decrement < self.secant_below and self._misses_gradient(point, d, H):
+                damping = GRADIENT_DAMPING
+                continue
             if self.decrement <= aim:
                 return self._stop(point, "converged")
             if self.iterations >= limit:
@@ -173,6 +178,13 @@ class Descent:
         except SolveError:
             return None
         return d if d @ d < 1e200 else None
+
+    def _misses_gradient(self, point: Point, d: Array | None, H: Array) -> bool:
+        """Whether the step ignores part of the gradient, because a few rows take all the weight and H is singular."""
+        if d is None or not isinstance(self.penalty, NoPenalty):
+            return False
+        left = np.abs(point.gradient + H @ d)
+        return bool(np.any(left > GRADIENT_LEFT * np.sqrt(self.variances)) and np.any(left > 1e-8 * np.abs(point.gradient)))
 
     def _decrement(self, point: Point, d: Array, H: Array) -> float:
         """Decrease of the model along d: d'Hd without a penalty, and at least that with one."""
