@@ -47,6 +47,11 @@ class ConeSolver:
     note: str = "runs with its own defaults"
 
 
+def _moreau(tol: float) -> dict[str, Any]:
+    names = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
+    return {"ipm_settings": dict.fromkeys(names, tol), "max_iter": 200}
+
+
 def _mosek(tol: float) -> dict[str, Any]:
     names = ("REL_GAP", "PFEAS", "DFEAS")
     return {"mosek_params": {f"MSK_DPAR_INTPNT_CO_TOL_{name}": tol for name in names}}
@@ -70,6 +75,12 @@ CONE_SOLVERS: dict[str, ConeSolver] = {
             lambda tol: {"eps_abs": tol, "eps_rel": tol, "max_iters": 5_000},
             counts=True,
             note="first order, MIT; slow to 1e-8",
+        ),
+        ConeSolver(
+            "MOREAU",
+            _moreau,
+            scaled_dual=False,
+            note="interior point, Apache-2.0; needs cvxpy 1.8",
         ),
         ConeSolver(
             "MOSEK",
