@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign fuzz soak fuzz-readers clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign fuzz soak fuzz-readers clean
 
 demo: .venv/.demo
 	$(BIN)/pre-convex demo
@@ -53,6 +53,10 @@ peers: .venv/.all
 
 solvers: .venv/.all
 	$(BIN)/python benchmarks/solvers.py $(ARGS)
+
+# stored results whose code has changed since; needs Python alone
+stale:
+	@$(PYTHON) benchmarks/stale.py
 
 costs: .venv/.all
 	$(BIN)/python benchmarks/costs.py $(ARGS)
