@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign ablation fuzz soak fuzz-readers clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign ablation fuzz soak fuzz-readers clean
 
 demo: .venv/.demo
 	$(BIN)/pre-convex demo
@@ -40,11 +40,15 @@ format: .venv/.lint
 	$(BIN)/ruff format .
 
 bench: .venv/.all
-	$(BIN)/python benchmarks/scale.py --only passes penalties small large $(ARGS)
+	$(BIN)/python benchmarks/scale.py --only passes penalties single infeasible after memory small large $(ARGS)
 
 bench-scale: .venv/.all
 	$(PIP) --group peers
 	$(BIN)/python benchmarks/scale.py $(ARGS)
+
+# what bench-scale measures, at smaller sizes; fails at twice a goal
+bench-guard: .venv/.all
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/guard.py $(ARGS)
 
 peers: .venv/.all
 	$(PIP) --group peers
@@ -53,6 +57,10 @@ peers: .venv/.all
 
 solvers: .venv/.all
 	$(BIN)/python benchmarks/solvers.py $(ARGS)
+
+# stored results whose code has changed since; needs Python alone
+stale:
+	@$(PYTHON) benchmarks/stale.py
 
 costs: .venv/.all
 	$(BIN)/python benchmarks/costs.py $(ARGS)

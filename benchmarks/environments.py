@@ -18,6 +18,7 @@ from datetime import date
 from pathlib import Path
 from xml.etree import ElementTree
 
+from stale import record
 from storing import ROOT, markdown_table, quote
 
 TABLE = ROOT / "benchmarks" / "results" / "environments.csv"
@@ -117,6 +118,7 @@ def store(kind: str, counts: dict[str, int]) -> None:
         writer = csv.DictWriter(file, list(row))
         writer.writeheader()
         writer.writerows(table)
+    record(f"environments/{kind}-{row['python'].rpartition('.')[0]}")
     quote(PAGE, "environments", lines(table))
 
 

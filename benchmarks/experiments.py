@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pre_convex_lab.paper import EXPERIMENTS, Setting, perform, read_outcome, write_outcome
+from stale import record as record_checksum
 from storing import ROOT, markdown_table, quote
 
 FOLDER = ROOT / "docs" / "experiments"
@@ -65,6 +66,7 @@ def main() -> None:
             outcome, record = perform(name, Setting(show=True, mnist=arguments.mnist))
             for path in write_outcome(record, FOLDER):
                 print(f"written: {path.relative_to(ROOT)}")
+            record_checksum(f"experiments/{name}")
             print(outcome.verdict, flush=True)
     records = stored()
     for record in records:

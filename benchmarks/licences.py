@@ -13,6 +13,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from stale import record
 from storing import ROOT, markdown_table, quote
 
 TABLE = ROOT / "benchmarks" / "results" / "licences.csv"
@@ -124,5 +125,6 @@ if __name__ == "__main__":
         writer = csv.DictWriter(file, list(found[0]))
         writer.writeheader()
         writer.writerows(found)
+    record("licences")
     quote(PAGE, "licences", lines(found))
     print("\n".join(lines(found)))

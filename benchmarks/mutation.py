@@ -29,6 +29,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from storing import store
+
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "mutants"
 RESULTS = ROOT / "benchmarks" / "results"
@@ -161,8 +163,6 @@ def main() -> int:
     every = {name: status for statuses in found.values() for name, status in statuses.items()}
     rows.append({**counts(Path("all"), every), "module": "those above" if unfinished else "all"})
     left = survivors(found)
-    from storing import store  # after the run: it imports the package
-
     store("mutation", rows, ("mutmut", "pytest"))
     with (RESULTS / "mutation-survivors.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, ["module", "function", "change", "reason"])

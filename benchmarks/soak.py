@@ -86,7 +86,8 @@ def _estimator(drawn: Drawn, number: int) -> list[pre.Solution]:
 ENGINES: dict[str, tuple[Callable[[Drawn, int], list[pre.Solution]], int]] = {
     "newton": (_newton, 1), "solve_many": (_many, 4), "radius_path": (_path, 8), "from_blocks": (_blocks, 8),
     "estimators and files": (_estimator, 20),
-    **{solver: (_cone(solver), 40) for solver in ("CLARABEL", "ECOS", "SCS") if solver in pre.installed_solvers()},
+    **{solver: (_cone(solver), 40) for solver in ("CLARABEL", "ECOS", "SCS", "MOREAU")
+       if solver in pre.installed_solvers()},
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from pre_convex_lab.solvers.document import Part, Picture, Section, Table, as_ma
 from pre_convex_lab.solvers.report import report_sections
 from pre_convex_lab.solvers.summary import false_claims, set_names, sets_and_total, successes, tols
 from pre_convex_lab.solvers.timing import mean_times
+from stale import record
 from storing import ROOT, quote
 
 STORED = ROOT / "benchmarks" / "results" / "solvers"
@@ -73,7 +74,11 @@ def main() -> None:
     parser.add_argument("--quote-only", action="store_true", help="fill the pages from the stored run")
     parser.add_argument("--fresh", action="store_true", help="discard the stored run instead of resuming it")
     arguments = parser.parse_args()
-    result = read_run(STORED) if arguments.quote_only else run(out=STORED, show=True, fresh=arguments.fresh)
+    if arguments.quote_only:
+        result = read_run(STORED)
+    else:
+        result = run(out=STORED, show=True, fresh=arguments.fresh)
+        record("solvers")
     PICTURES.mkdir(exist_ok=True)
     for section in report_sections(result):
         for part in section.parts:

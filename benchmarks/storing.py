@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from stale import record
+
 ROOT = Path(__file__).parents[1]
 
 
 def store(name: str, rows: list[dict[str, object]], packages: tuple[str, ...]) -> Path:
-    """Write ``benchmarks/results/NAME.csv``."""
+    """Write ``benchmarks/results/NAME.csv``, and the checksum of the code behind it."""
     from pre_convex._internal.versions import processor_name  # only here: other scripts run without the package
 
     facts: dict[str, object] = {"cpu": processor_name(), "cores": os.cpu_count(), "python": platform.python_version()}
@@ -24,6 +26,7 @@ def store(name: str, rows: list[dict[str, object]], packages: tuple[str, ...]) -
         writer = csv.DictWriter(file, [*rows[0], *facts])
         writer.writeheader()
         writer.writerows({**row, **facts} for row in rows)
+    record(name)
     return path
 
 

@@ -63,6 +63,11 @@ class ConeCall:
     verbose: bool
 
 
+def _moreau(tol: float) -> dict[str, Any]:
+    names = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
+    return {"ipm_settings": dict.fromkeys(names, tol), "max_iter": 200}
+
+
 def _mosek(tol: float) -> dict[str, Any]:
     names = ("REL_GAP", "PFEAS", "DFEAS")
     return {"mosek_params": {f"MSK_DPAR_INTPNT_CO_TOL_{name}": tol for name in names}}
@@ -91,6 +96,14 @@ CONE_SOLVERS: dict[str, ConeSolver] = {
             time_option="time_limit_secs",
             counts=True,
             note="first order, MIT; slow to 1e-8",
+        ),
+        ConeSolver(
+            "MOREAU",
+            _moreau,
+            iteration_option="max_iter",
+            time_option="time_limit",
+            scaled_dual=False,
+            note="interior point, Apache-2.0; needs cvxpy 1.8",
         ),
         ConeSolver(
             "MOSEK",

@@ -6,7 +6,7 @@ import pre_convex as pre
 
 CONE = [
     (name, form)
-    for name in ("CLARABEL", "ECOS", "SCS")
+    for name in ("CLARABEL", "ECOS", "SCS", "MOREAU")
     if name in pre.installed_solvers()
     for form in ("primal", "dual")
 ]

@@ -19,7 +19,7 @@ def build(folder):
     generated = shutil.ignore_patterns("_build", "lessons", "__pycache__")
     shutil.copytree(DOCS, folder / "docs", ignore=generated)
     shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=generated)
-    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md"):
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, folder)
     (folder / "pre_convex").symlink_to(ROOT / "pre_convex")
     (folder / "tests").symlink_to(ROOT / "tests")  # the failure contract is a table of its rows

@@ -1,6 +1,8 @@
 """The site's own extensions, each on a few lines; the other tests of ``tests/site`` see them in the whole site."""
 
 import importlib
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -103,3 +105,33 @@ def test_folds_of_files_and_commands_hold_every_row(extension):
         pages = {entry: "\n".join(fold.lines) for fold in folds(on_disk[name]) for entry in fold.names}
         for row in on_disk[name].ROWS:
             assert row.kind in pages[row.entry], row.name
+
+
+def test_a_stale_table_has_a_warning_above_it_and_the_site_still_builds(tmp_path):
+    """A small site with one stale result, quoted on a page and on an included file."""
+    root = FOLDER.parents[1]
+    for name in ("docs/_ext", "benchmarks/results"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copy(FOLDER / "stale_tables.py", tmp_path / "docs" / "_ext")
+    shutil.copy(root / "benchmarks" / "stale.py", tmp_path / "benchmarks")
+    shutil.copy(root / "benchmarks" / "scale.py", tmp_path / "benchmarks")
+    (tmp_path / "pre_convex").symlink_to(root / "pre_convex")
+    old = {"scale": {"checksum": "0123456789abcdef", "date": "2026-01-02", "version": "0.1.0"}}
+    (tmp_path / "benchmarks" / "results" / "checksums.json").write_text(json.dumps(old))
+    stale, other = (f"\n<!-- {mark} -->\n| a |\n|---|\n| 1 |\n<!-- /{mark} -->\n" for mark in ("scale", "costs"))
+    table = f"# Page\n\nText.\n{stale}{other}"
+    docs = tmp_path / "docs"
+    (docs / "conf.py").write_text(
+        "import sys\nsys.path.insert(0, '_ext')\nextensions = ['myst_parser', 'stale_tables']\nroot_doc = 'scale'\n"
+        "exclude_patterns = ['_ext']\n"
+    )
+    (docs / "scale.md").write_text(table + "\n```{toctree}\nbenchmarks\n```\n")
+    (docs / "benchmarks.md").write_text("```{include} ../benchmarks/README.md\n```\n")
+    (tmp_path / "benchmarks" / "README.md").write_text(table)
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", ".", "html"]
+    done = subprocess.run(command, cwd=docs, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for page in ("scale", "benchmarks"):
+        text = (docs / "html" / f"{page}.html").read_text(encoding="utf-8")
+        assert text.count("older than the code") == 1
+        assert text.index("admonition warning") < text.index("2026-01-02") < text.index("<table")

@@ -35,6 +35,7 @@ NO_ITERATION_LIMIT: dict[str, dict[str, Any]] = {
     "CLARABEL": {"max_iter": 100_000},
     "ECOS": {"max_iters": 100_000},
     "SCS": {"max_iters": 100_000_000},
+    "MOREAU": {"max_iter": 100_000},
     "MOSEK": {"mosek_params": {"MSK_IPAR_NUM_THREADS": 1, "MSK_IPAR_INTPNT_MAX_ITERATIONS": 100_000}},
 }
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["draw_gaps", "draw_profiles", "draw_sizes", "render"]
 
 #: colours of common solvers; others take the remaining ones in turn
-COLOURS = {"newton": "black", "CLARABEL": BLUE, "ECOS": ORANGE, "SCS": GREEN, "MOSEK": PINK}
-OTHER_COLOURS = (AMBER, SKY, "#8c510a", "#5e3c99", GREY)
+COLOURS = {"newton": "black", "CLARABEL": BLUE, "ECOS": ORANGE, "SCS": GREEN, "MOREAU": AMBER, "MOSEK": PINK}
+OTHER_COLOURS = (SKY, "#8c510a", "#5e3c99", GREY)
 #: number of colours in a PNG file
 PNG_COLOURS = 96
 #: gaps outside this range are drawn at its ends

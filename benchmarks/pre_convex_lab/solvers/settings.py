@@ -22,7 +22,7 @@ from .sets import TestSet, load_set
 
 __all__ = ["available_cores", "check_positive", "differences", "environment", "find_sets", "sort_tolerances"]
 
-PACKAGES = ("pre_convex", "numpy", "scipy", "cvxpy", "clarabel", "ecos", "scs", "mosek")
+PACKAGES = ("pre_convex", "numpy", "scipy", "cvxpy", "clarabel", "ecos", "scs", "moreau", "mosek")
 #: folders with code that finds or judges answers; the sets have their own checksums
 CODE = {
     Path(pre_convex.__file__).parent: (

@@ -282,7 +282,7 @@ tol = 1e-4
 allowed = tol * (1.0 + abs(proven.primal_value))
 print(f"proven value {proven.primal_value:.6f}, gap {proven.gap:.0e}; allowed excess {allowed:.1e}")
 false_claims = 0
-for solver in [s for s in ("CLARABEL", "ECOS", "SCS") if s in pre.installed_solvers()]:
+for solver in [s for s in ("CLARABEL", "ECOS", "SCS", "MOREAU") if s in pre.installed_solvers()]:
     for formulation in ("primal", "dual"):
         answer = pre.solve(square, formulation, solver, tol=tol, polish=False, check=False)
         says = f"{solver:8s} {formulation:6s} says {answer.claim:18s}"

@@ -13,6 +13,7 @@ TOLERANCES = {
     "CLARABEL": ["tol_gap_abs", "tol_gap_rel", "tol_feas"],
     "ECOS": ["abstol", "reltol", "feastol"],
     "SCS": ["eps_abs", "eps_rel"],
+    "MOREAU": ["tol_gap_abs", "tol_gap_rel", "tol_feas"],
     "MOSEK": [f"MSK_DPAR_INTPNT_CO_TOL_{name}" for name in ("REL_GAP", "PFEAS", "DFEAS")],
 }
 
@@ -21,7 +22,7 @@ TOLERANCES = {
 def test_options_set_all_tolerances_and_lift_the_iteration_limit(name):
     options = solver_options(CONE_SOLVERS[name], 1e-5)
     assert options.pop("warm_start") is False
-    options |= options.pop("mosek_params", {})
+    options |= options.pop("mosek_params", {}) | options.pop("ipm_settings", {})
     assert [option for option, value in options.items() if value == 1e-5] == TOLERANCES[name]
     rest = {option: value for option, value in options.items() if option not in TOLERANCES[name]}
     assert rest.pop("MSK_IPAR_NUM_THREADS", 1) == 1

@@ -1,0 +1,68 @@
+"""Guard the speed and memory of the engine in under two minutes: ``make bench-guard``, which CI runs after the tests.
+
+The rows are those of ``scale.py`` with its goals, at sizes with ratios close to those at full size. Times are
+medians of five pairs, with one BLAS thread, since its threads waste time on a busy machine. A row fails at twice its
+goal, and so does a row that breaks; a row between goal and limit is reported only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import scale
+
+#: how far a ratio may be from its goal, for the noise of a busy machine
+LIMIT = 2.0
+
+ROWS: dict[str, Callable[[], Iterator[scale.Row]]] = {
+    "passes": partial(scale.plain_rows, 500_000),
+    "penalties": partial(scale.penalty_rows, 500_000),
+    "constraints": partial(scale.constraint_rows, 500_000),
+    "small": partial(scale.against_lbfgs, 5_000, 10, "<= 1.0", faster=False, same_gap=True),
+    "wide": partial(scale.against_lbfgs, 20_000, 300, ">= 1", faster=True, kinds=("isotropic",)),
+    "many": partial(scale.many_rows, 200, 20_000, 20),
+    "float32": partial(scale.float32_rows, 1_000_000, 20),
+    "infeasible": partial(scale.infeasible_rows, 300, 600, in_seconds=False),
+    "summary": partial(scale.summary_rows, 300_000, 20),
+    "memory": partial(scale.memory_rows, 400_000, 20),
+}
+
+
+def verdict(found: scale.Row) -> str:
+    """Say "ok", "over" if a row is over its goal but within the limit, or "FAIL"."""
+    if not found["measured"]:  # the row broke
+        return "FAIL"
+    sign, goal = str(found["aim"]).split()
+    meets, value, goal = scale.SIGNS[sign], float(str(found["measured"])), float(goal)
+    limit = goal * LIMIT if sign == "<=" else goal / LIMIT
+    return "ok" if meets(value, goal) else "over" if meets(value, limit) else "FAIL"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="ROW", choices=list(ROWS), help=", ".join(ROWS))
+    chosen = parser.parse_args().only or list(ROWS)
+    scale.BUDGET, scale.REPEATS, scale.FULL = float("inf"), 5, False
+    failed, count, started = [], 0, time.perf_counter()
+    for name in chosen:
+        try:
+            for found in ROWS[name]():
+                count += 1
+                outcome = verdict(found)
+                figures = f"{found['measured']:>7} {found['unit']:29} {found['aim']:7}"
+                print(f"{outcome:5}{figures} {found['work']}", flush=True)
+                if outcome == "FAIL":
+                    failed.append(str(found["work"]))
+        except Exception as error:  # the other rows are still useful
+            print(f"FAIL  {name}: {type(error).__name__}: {error}", flush=True)
+            failed.append(name)
+    print(f"{count} rows in {time.perf_counter() - started:.0f} s, {len(failed)} failed")
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
