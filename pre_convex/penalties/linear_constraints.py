@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.optimize import nnls
 
@@ -19,6 +20,10 @@ __all__ = ["LinearConstraints"]
 
 #: relative violation up to which a step counts as feasible; a certificate accepts ten times that
 FEASIBLE = 1e-9
+#: multipliers above minus this count as zero, relative to the gradient
+AGREEMENT = 1e-9
+#: limit on the changes of the active rows, per feature
+CHANGES = 4
 #: singular values of the active rows below this fraction of the largest count as zero
 RANK_TOLERANCE = 1e-12
 #: slope along a direction without curvature that counts as round-off, in standard deviations of the features
@@ -82,10 +87,7 @@ class LinearConstraints:
 
     def violation(self, delta: Array) -> float:
         """Largest violation, relative to a constraint's limit and terms; in units of the features if they are zero."""
-        excess = self.M @ delta - self.limit
-        excess[self.equalities] = np.abs(excess[self.equalities])
-        size = np.maximum(np.where(self.limit == 0.0, 1.0, np.abs(self.limit)), np.abs(self.M) @ np.abs(delta))
-        return float(np.max(np.where(np.isfinite(self.limit), excess / size, np.inf), initial=0.0))
+        return float(np.max(self._violations(delta), initial=0.0))
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Minimiser of the quadratic model under the constraints; active bounds hold exactly."""
@@ -107,23 +109,40 @@ class LinearConstraints:
         To second order, the multipliers of a step with the curvature of the lift minimise this bound. Slack of the
         wrong sign does not lower it: that is a violation.
         """
+        H = lift.scatter
         try:
-            _, multipliers = self._solve(delta, -r, lift.scatter)
+            x, multipliers = self._solve(delta, -r, H)
         except SolveError:
             return np.inf
         multipliers[self.inequalities] = np.maximum(multipliers[self.inequalities], 0.0)
-        lifted = lift.cost(r - multipliers @ self.M)
+        u, change = r - multipliers @ self.M, H @ (x - delta)
+        round_off = delta.size * ROUND_OFF * (np.abs(r) + np.abs(multipliers) @ np.abs(self.M))
+        # they are equal but for round-off, or for multipliers that were negative; at a vertex the change is zero, and
+        # weights far from uniform may be unable to move by the round-off
+        if np.all(np.abs(u - change) <= round_off):
+            u = change
+        lifted = lift.cost(u)
         if lifted is None:
             return np.inf
         cost, remainder = lifted
         slack = self.limit - self.M @ delta
         slack[self.equalities] = np.abs(slack[self.equalities])
-        round_off = ROUND_OFF * (np.abs(self.limit) + np.abs(self.M) @ np.abs(delta))
-        complementarity = float(np.abs(multipliers) @ (np.maximum(slack, 0.0) + round_off))
-        return complementarity + float(remainder @ np.abs(delta)) + cost
+        terms = np.abs(self.limit) + np.abs(self.M) @ np.abs(delta)
+        complementarity = float(np.abs(multipliers) @ (np.maximum(slack, 0.0) + ROUND_OFF * terms))
+        return complementarity + float((remainder + round_off) @ np.abs(delta)) + cost
+
+    def _violations(self, x: Array) -> Array:
+        """Relative violation of each row, negative where there is slack."""
+        excess = self.M @ x - self.limit
+        excess[self.equalities] = np.abs(excess[self.equalities])
+        size = np.maximum(np.where(self.limit == 0.0, 1.0, np.abs(self.limit)), np.abs(self.M) @ np.abs(x))
+        return np.where(np.isfinite(self.limit), excess / size, np.inf)
 
     def _solve(self, delta: Array, gradient: Array, H: Array) -> tuple[Array, Array]:
-        """(x, multipliers) of the step: choose the active rows, then solve a linear system on their face."""
+        """(x, multipliers) of the step: choose the active rows, then solve a linear system on their face.
+
+        If H is so ill-conditioned that the choice was wrong, rows are dropped and added one at a time.
+        """
         if not np.all(np.isfinite(self.limit)):
             raise SolveError("Newton step: the constraints are infeasible: a limit is infinite")
         missing = self.limit - self.M @ delta
@@ -132,16 +151,35 @@ class LinearConstraints:
         G, terms = self.M[self._open], np.abs(self.limit) + np.abs(self.M) @ (np.abs(delta) + np.abs(move))
         slack = (missing + RELAXED * terms)[self._open] - G @ move
         chosen = _active_rows(Z.T @ (gradient + H @ move), _curvature(H, Z), G @ Z, slack)
-        active = np.concatenate([self.equalities, self._open[chosen]])
-        inverse, Z = self._face(active) if chosen.size else self._equality_face
-        move = inverse @ missing[active]
+        active = np.zeros(self.limit.size, dtype=bool)
+        active[self.equalities] = active[self._open[chosen]] = True
+        for _ in range(CHANGES * delta.size):
+            x, multipliers = self._on_face(delta, gradient, H, np.flatnonzero(active))
+            pull = np.where(active, multipliers, 0.0)
+            pull[self.equalities] = 0.0
+            violations = self._violations(x)
+            if np.min(pull, initial=0.0) < -AGREEMENT * np.max(np.abs(gradient) / self.scale):
+                active[np.argmin(pull)] = False
+            elif np.max(violations, initial=0.0) > FEASIBLE:
+                worst = np.argmax(violations)
+                if active[worst]:  # the active rows contradict each other
+                    break
+                active[worst] = True
+            else:
+                x = self._with_exact_bounds(x, active)
+                if self.violation(x) > FEASIBLE:
+                    break
+                return x, multipliers
+        raise SolveError("Newton step: the constraints are infeasible, or too close to that for float64")
+
+    def _on_face(self, delta: Array, gradient: Array, H: Array, active: Index) -> tuple[Array, Array]:
+        """(x, multipliers) of the step on the face where the active rows hold with equality."""
+        inverse, Z = self._face(active) if active.size > self.equalities.size else self._equality_face
+        move = inverse @ (self.limit - self.M @ delta)[active]
         if Z.shape[1]:  # the face is more than a point
             move = move - Z @ solve_psd(_curvature(H, Z), Z.T @ (gradient + H @ move))
         x = delta + move
         x += inverse @ (self.limit - self.M @ x)[active]  # remove the round-off of the sum
-        x = self._with_exact_bounds(x, active)
-        if not self.violation(x) <= FEASIBLE:
-            raise SolveError("Newton step: the constraints are infeasible, or too close to that for float64")
         multipliers = np.zeros(self.limit.size)
         multipliers[active] = -inverse.T @ (gradient + H @ move)
         return x, multipliers
@@ -153,11 +191,9 @@ class LinearConstraints:
         inverse = (V[:rank].T / singular[:rank]) @ U[:, :rank].T
         return _Face(inverse / self.scale[:, None], V[rank:].T / self.scale[:, None])
 
-    def _with_exact_bounds(self, x: Array, active: Index) -> Array:
+    def _with_exact_bounds(self, x: Array, active: NDArray[np.bool_]) -> Array:
         """x with coefficients set to their bounds where those are active or exceeded by round-off."""
-        holds = self.M @ x > self.limit
-        holds[active] = True
-        holds[np.count_nonzero(self.M, axis=1) != 1] = False
+        holds = (active | (self.M @ x > self.limit)) & (np.count_nonzero(self.M, axis=1) == 1)
         column = np.argmax(self.M[holds] != 0.0, axis=1)
         x[column] = self.limit[holds] / self.M[holds, column]
         return x
