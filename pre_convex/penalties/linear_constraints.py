@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
-from scipy.optimize import nnls
 
 from .._internal.linear_algebra import EPS, eigen_directions, solve_psd
 from .._internal.typing import Array, Index
@@ -20,18 +19,18 @@ __all__ = ["LinearConstraints"]
 
 #: relative violation up to which a step counts as feasible; a certificate accepts ten times that
 FEASIBLE = 1e-9
-#: multipliers above minus this count as zero, relative to the gradient
+#: multipliers above minus this count as zero, relative to the largest and to the gradient
 AGREEMENT = 1e-9
-#: limit on the changes of the active rows, per feature
-CHANGES = 4
+#: limit on the corrections of the active rows: a wrong choice takes a few of them, and more do not help
+CHANGES = 20
 #: singular values of the active rows below this fraction of the largest count as zero
 RANK_TOLERANCE = 1e-12
 #: slope along a direction without curvature that counts as round-off, in standard deviations of the features
 NO_SLOPE = 1e-9
 #: curvature assumed along a direction without any, relative to the features' variances, when the active rows are chosen
 FLAT = 1e-8
-#: by how much inequalities are relaxed when the active rows are chosen, relative to the size of their terms: constraints
-#: that leave a single point, such as d <= 1 and d >= 1, must not contradict each other by round-off
+#: relaxation of inequalities when the active rows are chosen, relative to the size of their terms: constraints that
+#: leave a single point, such as d <= 1 and d >= 1, must not contradict each other by round-off
 RELAXED = 1e-12
 #: round-off of a sum, relative to the size of its terms
 ROUND_OFF = 8.0 * EPS
@@ -64,9 +63,9 @@ class LinearConstraints:
     def __init__(self, M: Array, limit: Array, equalities: int, scale: Array) -> None:
         is_equality = np.arange(limit.size) < equalities
         binding = is_equality | (limit < np.inf)
-        # rows of about unit length in units of δ; powers of two keep all digits
-        length = np.linalg.norm(M[binding] / scale, axis=1)
-        unit = np.exp2(np.round(np.log2(np.where(length > 0.0, length, 1.0))))
+        # largest coefficient of a row about one, in units of δ; powers of two keep all digits
+        largest = np.max(np.abs(M[binding]) / scale, axis=1, initial=0.0)
+        unit = np.exp2(np.round(np.log2(np.where(largest > 0.0, largest, 1.0))))
         self.M, self.limit = M[binding] / unit[:, None], limit[binding] / unit
         self.equalities = np.flatnonzero(is_equality[binding])
         self.inequalities = np.flatnonzero(~is_equality[binding])
@@ -144,7 +143,7 @@ class LinearConstraints:
         If H is so ill-conditioned that the choice was wrong, rows are dropped and added one at a time.
         """
         if not np.all(np.isfinite(self.limit)):
-            raise SolveError("Newton step: the constraints are infeasible: a limit is infinite")
+            raise SolveError("Newton step: the constraints are infeasible, with an infinite limit")
         missing = self.limit - self.M @ delta
         inverse, Z = self._equality_face
         move = inverse @ missing[self.equalities]
@@ -153,12 +152,13 @@ class LinearConstraints:
         chosen = _active_rows(Z.T @ (gradient + H @ move), _curvature(H, Z), G @ Z, slack)
         active = np.zeros(self.limit.size, dtype=bool)
         active[self.equalities] = active[self._open[chosen]] = True
-        for _ in range(CHANGES * delta.size):
+        for _ in range(CHANGES):
             x, multipliers = self._on_face(delta, gradient, H, np.flatnonzero(active))
             pull = np.where(active, multipliers, 0.0)
             pull[self.equalities] = 0.0
+            largest = max(np.max(np.abs(gradient) / self.scale), np.max(np.abs(multipliers), initial=0.0))
             violations = self._violations(x)
-            if np.min(pull, initial=0.0) < -AGREEMENT * np.max(np.abs(gradient) / self.scale):
+            if np.min(pull, initial=0.0) < -AGREEMENT * largest:
                 active[np.argmin(pull)] = False
             elif np.max(violations, initial=0.0) > FEASIBLE:
                 worst = np.argmax(violations)
@@ -170,7 +170,7 @@ class LinearConstraints:
                 if self.violation(x) > FEASIBLE:
                     break
                 return x, multipliers
-        raise SolveError("Newton step: the constraints are infeasible, or too close to that for float64")
+        raise SolveError("Newton step: no delta satisfies all constraints: they are infeasible")
 
     def _on_face(self, delta: Array, gradient: Array, H: Array, active: Index) -> tuple[Array, Array]:
         """(x, multipliers) of the step on the face where the active rows hold with equality."""
@@ -213,6 +213,10 @@ def _active_rows(gradient: Array, H: Array, G: Array, slack: Array) -> Index:
     In coordinates y where H is the identity, the minimiser is the point of the polyhedron nearest to the unconstrained
     one. Non-negative least squares finds it (least-distance programming, Lawson and Hanson, chapter 23).
     """
+    from scipy.optimize import nnls  # slow to import, and most solves do without
+
+    if not slack.size:
+        return np.zeros(0, dtype=int)
     directions, curvature = eigen_directions(H)
     slope, flat = directions.T @ gradient, curvature == 0.0
     slope[flat & (np.abs(slope) <= NO_SLOPE)] = 0.0
