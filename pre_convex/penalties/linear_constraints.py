@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
+from numpy.typing import NDArray
 
 from .._internal.linear_algebra import EPS, eigen_directions, solve_psd
 from .._internal.typing import Array, Index
@@ -15,14 +15,18 @@ __all__ = ["LinearConstraints"]
 
 #: relative violation up to which a step counts as feasible; a certificate accepts ten times that
 FEASIBLE = 1e-9
+#: multipliers above minus this count as zero, relative to the largest and to the gradient
+AGREEMENT = 1e-9
+#: limit on the corrections of the active rows: a wrong choice takes a few of them, and more do not help
+CHANGES = 20
 #: singular values of the active rows below this fraction of the largest count as zero
 RANK_TOLERANCE = 1e-12
 #: slope along a direction without curvature that counts as round-off, in standard deviations of the features
 NO_SLOPE = 1e-9
 #: curvature assumed along a direction without any, relative to the features' variances, when the active rows are chosen
 FLAT = 1e-8
-#: by how much inequalities are relaxed when the active rows are chosen, relative to the size of their terms: constraints
-#: that leave a single point, such as d <= 1 and d >= 1, must not contradict each other by round-off
+#: relaxation of inequalities when the active rows are chosen, relative to the size of their terms: constraints that
+#: leave a single point, such as d <= 1 and d >= 1, must not contradict each other by round-off
 RELAXED = 1e-12
 #: round-off of a sum, relative to the size of its terms
 ROUND_OFF = 8.0 * EPS
@@ -57,9 +61,9 @@ class LinearConstraints:
     def __init__(self, M: Array, limit: Array, equalities: int, scale: Array) -> None:
         is_equality = np.arange(limit.size) < equalities
         binding = is_equality | (limit < np.inf)
-        # rows of about unit length in units of δ; powers of two keep all digits
-        length = np.linalg.norm(M[binding] / scale, axis=1)
-        unit = np.exp2(np.round(np.log2(np.where(length > 0.0, length, 1.0))))
+        # largest coefficient of a row about one, in units of δ; powers of two keep all digits
+        largest = np.max(np.abs(M[binding]) / scale, axis=1, initial=0.0)
+        unit = np.exp2(np.round(np.log2(np.where(largest > 0.0, largest, 1.0))))
         self.M, self.limit = M[binding] / unit[:, None], limit[binding] / unit
         self.equalities = np.flatnonzero(is_equality[binding])
         self.inequalities = np.flatnonzero(~is_equality[binding])
@@ -80,10 +84,7 @@ class LinearConstraints:
 
     def violation(self, delta: Array) -> float:
         """Largest violation, relative to a constraint's limit and terms; in units of the features if they are zero."""
-        excess = self.M @ delta - self.limit
-        excess[self.equalities] = np.abs(excess[self.equalities])
-        size = np.maximum(np.where(self.limit == 0.0, 1.0, np.abs(self.limit)), np.abs(self.M) @ np.abs(delta))
-        return float(np.max(np.where(np.isfinite(self.limit), excess / size, np.inf), initial=0.0))
+        return float(np.max(self._violations(delta), initial=0.0))
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Minimiser of the quadratic model under the constraints; active bounds hold exactly."""
@@ -92,39 +93,76 @@ class LinearConstraints:
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
         """r' = A'λ + E'ν, with slack ⟨λ, h − Aδ⟩ + ⟨ν, f − Eδ⟩.
 
-        To second order, the multipliers of a step minimise the gap. Slack of the wrong sign does not lower it: that is a
-        violation. What a lift leaves of the residual is worth ⟨margin, δ⟩, which the caller adds.
+        To second order, the multipliers of a step minimise the gap. Slack of the wrong sign does not lower it: that is
+        a violation. What a lift leaves of the residual is worth ⟨margin, δ⟩, which the caller adds.
         """
         try:
-            _, multipliers = self._solve(delta, -r, H)
+            x, multipliers = self._solve(delta, -r, H)
         except SolveError:
             return None
         multipliers[self.inequalities] = np.maximum(multipliers[self.inequalities], 0.0)
+        trial, change = multipliers @ self.M, H @ (x - delta)
+        round_off = delta.size * ROUND_OFF * (np.abs(r) + np.abs(multipliers) @ np.abs(self.M))
+        # they agree but for round-off, or for multipliers that were negative; at a vertex the change is zero, and weights
+        # far from uniform may be unable to move by the round-off
+        if np.all(np.abs(r - trial - change) <= round_off):
+            trial = r - change
         slack = self.limit - self.M @ delta
         slack[self.equalities] = np.abs(slack[self.equalities])
-        round_off = ROUND_OFF * (np.abs(self.limit) + np.abs(self.M) @ np.abs(delta))
-        return multipliers @ self.M, float(np.abs(multipliers) @ (np.maximum(slack, 0.0) + round_off))
+        terms = np.abs(self.limit) + np.abs(self.M) @ np.abs(delta)
+        complementarity = float(np.abs(multipliers) @ (np.maximum(slack, 0.0) + ROUND_OFF * terms))
+        return trial, complementarity + float(round_off @ np.abs(delta))
+
+    def _violations(self, x: Array) -> Array:
+        """Relative violation of each row, negative where there is slack."""
+        excess = self.M @ x - self.limit
+        excess[self.equalities] = np.abs(excess[self.equalities])
+        size = np.maximum(np.where(self.limit == 0.0, 1.0, np.abs(self.limit)), np.abs(self.M) @ np.abs(x))
+        return np.where(np.isfinite(self.limit), excess / size, np.inf)
 
     def _solve(self, delta: Array, gradient: Array, H: Array) -> tuple[Array, Array]:
-        """(x, multipliers) of the step: choose the active rows, then solve a linear system on their face."""
+        """(x, multipliers) of the step: choose the active rows, then solve a linear system on their face.
+
+        If H is so ill-conditioned that the choice was wrong, rows are dropped and added one at a time.
+        """
         if not np.all(np.isfinite(self.limit)):
-            raise SolveError("Newton step: the constraints are infeasible: a limit is infinite")
+            raise SolveError("Newton step: the constraints are infeasible, with an infinite limit")
         missing = self.limit - self.M @ delta
         inverse, Z = self._equality_face
         move = inverse @ missing[self.equalities]
         G, terms = self.M[self._open], np.abs(self.limit) + np.abs(self.M) @ (np.abs(delta) + np.abs(move))
         slack = (missing + RELAXED * terms)[self._open] - G @ move
         chosen = _active_rows(Z.T @ (gradient + H @ move), _curvature(H, Z), G @ Z, slack)
-        active = np.concatenate([self.equalities, self._open[chosen]])
-        inverse, Z = self._face(active) if chosen.size else self._equality_face
-        move = inverse @ missing[active]
+        active = np.zeros(self.limit.size, dtype=bool)
+        active[self.equalities] = active[self._open[chosen]] = True
+        for _ in range(CHANGES):
+            x, multipliers = self._on_face(delta, gradient, H, np.flatnonzero(active))
+            pull = np.where(active, multipliers, 0.0)
+            pull[self.equalities] = 0.0
+            largest = max(np.max(np.abs(gradient) / self.scale), np.max(np.abs(multipliers), initial=0.0))
+            violations = self._violations(x)
+            if np.min(pull, initial=0.0) < -AGREEMENT * largest:
+                active[np.argmin(pull)] = False
+            elif np.max(violations, initial=0.0) > FEASIBLE:
+                worst = np.argmax(violations)
+                if active[worst]:  # the active rows contradict each other
+                    break
+                active[worst] = True
+            else:
+                x = self._with_exact_bounds(x, active)
+                if self.violation(x) > FEASIBLE:
+                    break
+                return x, multipliers
+        raise SolveError("Newton step: no delta satisfies all constraints: they are infeasible")
+
+    def _on_face(self, delta: Array, gradient: Array, H: Array, active: Index) -> tuple[Array, Array]:
+        """(x, multipliers) of the step on the face where the active rows hold with equality."""
+        inverse, Z = self._face(active) if active.size > self.equalities.size else self._equality_face
+        move = inverse @ (self.limit - self.M @ delta)[active]
         if Z.shape[1]:  # the face is more than a point
             move = move - Z @ solve_psd(_curvature(H, Z), Z.T @ (gradient + H @ move))
         x = delta + move
         x += inverse @ (self.limit - self.M @ x)[active]  # remove the round-off of the sum
-        x = self._with_exact_bounds(x, active)
-        if not self.violation(x) <= FEASIBLE:
-            raise SolveError("Newton step: the constraints are infeasible, or too close to that for float64")
         multipliers = np.zeros(self.limit.size)
         multipliers[active] = -inverse.T @ (gradient + H @ move)
         return x, multipliers
@@ -136,11 +174,9 @@ class LinearConstraints:
         inverse = (V[:rank].T / singular[:rank]) @ U[:, :rank].T
         return _Face(inverse / self.scale[:, None], V[rank:].T / self.scale[:, None])
 
-    def _with_exact_bounds(self, x: Array, active: Index) -> Array:
+    def _with_exact_bounds(self, x: Array, active: NDArray[np.bool_]) -> Array:
         """x with coefficients set to their bounds where those are active or exceeded by round-off."""
-        holds = self.M @ x > self.limit
-        holds[active] = True
-        holds[np.count_nonzero(self.M, axis=1) != 1] = False
+        holds = (active | (self.M @ x > self.limit)) & (np.count_nonzero(self.M, axis=1) == 1)
         column = np.argmax(self.M[holds] != 0.0, axis=1)
         x[column] = self.limit[holds] / self.M[holds, column]
         return x
@@ -160,6 +196,10 @@ def _active_rows(gradient: Array, H: Array, G: Array, slack: Array) -> Index:
     In coordinates y where H is the identity, the minimiser is the point of the polyhedron nearest to the unconstrained
     one. Non-negative least squares finds it (least-distance programming, Lawson and Hanson, chapter 23).
     """
+    from scipy.optimize import nnls  # slow to import, and most solves do without
+
+    if not slack.size:
+        return np.zeros(0, dtype=int)
     directions, curvature = eigen_directions(H)
     slope, flat = directions.T @ gradient, curvature == 0.0
     slope[flat & (np.abs(slope) <= NO_SLOPE)] = 0.0

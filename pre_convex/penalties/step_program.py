@@ -34,16 +34,12 @@ class StepProgram:
         Supplies radius, norm and the number of features.
     penalty, constraints : functions of a cvxpy expression, optional
         The user's terms g and constraints; none by default.
-    scale : array of shape (k,), optional
-        Units of x: the program's variable is scale · x. By default the standard deviations of the features.
     """
 
     @cvxpy_lock()
-    def __init__(
-        self, problem: RatioProblem, penalty: Any = None, constraints: Any = None, *, scale: Array | None = None
-    ) -> None:
+    def __init__(self, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> None:
         k = problem.k
-        self.scale = scale = feature_scale(problem) if scale is None else scale
+        self.scale = scale = feature_scale(problem)  # the variable is scale · x
         self._penalty, self._constraints = penalty, constraints
         self._radius, self._dual_order = problem.radius, problem.moment_norm.dual_order
         self._z = cp.Variable(k, name="s * delta")

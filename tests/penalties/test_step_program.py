@@ -9,7 +9,7 @@ from pre_convex.penalties.step_program import StepProgram
 
 def test_a_solver_that_raises_leaves_no_stale_step(monkeypatch):
     problem, _ = planted(k=2)
-    step = StepProgram(problem, lambda d: cp.norm1(d), scale=np.ones(2))
+    step = StepProgram(problem, lambda d: cp.norm1(d))
     step.solve(np.ones(2), np.eye(2))
 
     def fail(*args, **kwargs):

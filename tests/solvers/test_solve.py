@@ -162,7 +162,7 @@ def test_the_newton_step_is_compiled_once():
     from pre_convex.penalties.step_program import StepProgram
 
     problem, _ = planted(k=3)
-    step = StepProgram(problem, lambda d: cp.norm1(d), lambda d: [d >= -1], scale=np.ones(3))
+    step = StepProgram(problem, lambda d: cp.norm1(d), lambda d: [d >= -1])
     assert step.cvxpy.is_dcp(dpp=True)
 
 
