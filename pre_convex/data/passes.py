@@ -240,7 +240,8 @@ def _scaled_moments(
     total, top = 0.0, -np.inf
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
     size = rows.long_chunk_rows if covariance else rows.chunk_rows
-    buffer = np.empty((size if covariance else 0, k), order="F" if rows.features.flags.fnc else "C")
+    own = not covariance or rows.centre is not None or rows.features.dtype != float  # chunks may be written to
+    buffer = np.empty((0 if own else size, k), order="F" if rows.features.flags.fnc else "C")
     for chunk, f in rows.shifted_chunks(size):
         z = f @ delta
         z += power * rows.log_base[chunk]
@@ -265,7 +266,7 @@ def _scaled_moments(
         share = mass / (total + mass)
         move = centre - mean
         if scatter is not None:
-            g = np.subtract(f, centre, out=buffer[: len(f)])
+            g = np.subtract(f, centre, out=f if own else buffer[: len(f)])
             np.sqrt(z, out=z)
             g *= z[:, None]
             scatter += grow * (g.T @ g)
