@@ -28,7 +28,7 @@ from ._internal.validation import (
     read_only,
 )
 from .data.dask_blocks import is_dask
-from .data.features import make_features
+from .data.features import Linear, make_features
 from .data.likelihoods import log_likelihood
 from .data.passes import Summary, column_ranges, log_weights, logits, tilt, weighted_sum
 from .data.rows import Rows, check_column_scale, make_rows, uniform_log_weights
@@ -50,7 +50,8 @@ class RatioProblem:
     target : array of shape (k,)
         b, the moment to match; entries up to 1e150 in size.
     features_q : array of shape (n_q, k), or data frame
-        F, one row for each q sample; entries up to 1e100 in size. A float64 array is viewed, not copied.
+        F, one row for each q sample; entries up to 1e100 in size. A float64 or float32 array is viewed,
+        not copied; sums over float32 rows are float64.
     log_base : array of shape (n_q,), optional
         Log base weights up to a common constant, in practice the log-likelihoods of the q samples; −inf gives a row
         no weight. By default all rows weigh the same.
@@ -104,7 +105,7 @@ class RatioProblem:
         paired: bool = False,
     ) -> None:
         names = as_names(feature_names, "feature_names") or column_names(features_q)
-        F = as_matrix(features_q, "features_q", names, limit=MAX_ENTRY)
+        F = as_matrix(features_q, "features_q", names, limit=MAX_ENTRY, single=True)
         n, k = F.shape
         check_column_scale(F)
         names = _check_names(names, k)
@@ -287,15 +288,16 @@ class RatioProblem:
             if paired:
                 raise DataError("paired", "is not supported with Dask collections", "pass arrays in memory")
             return cls.from_blocks(x_p, x_q, log_lik_p, log_lik_q, features=features, radius=radius, norm=norm)
-        x_p, x_q, columns = _check_samples(x_p, x_q)
+        f = make_features(features)
+        linear = isinstance(f, Linear)  # only numbers that are features themselves stay float32
+        x_p, x_q, columns = _check_samples(x_p, x_q, linear)
         if paired and len(x_p) != len(x_q):
             raise DataError("paired", f"x_p has {len(x_p)} rows, x_q has {len(x_q)}", "pair the rows, or pass False")
         log_w = log_normalise(log_likelihood(log_lik_p, x_p, "log_lik_p"))
         log_base = log_normalise(log_likelihood(log_lik_q, x_q, "log_lik_q"))
-        f = make_features(features)
         names = f.names(columns)
-        F_p = as_matrix(f(x_p), "features(x_p)", names, limit=MAX_ENTRY)
-        F_q = as_matrix(f(x_q), "features(x_q)", names, limit=MAX_ENTRY)
+        F_p = as_matrix(x_p if linear else f(x_p), "features(x_p)", names, limit=MAX_ENTRY, single=linear)
+        F_q = as_matrix(x_q if linear else f(x_q), "features(x_q)", names, limit=MAX_ENTRY, single=linear)
         check_column_scale(F_q, "features(x_q)")
         k = F_q.shape[1]
         if F_p.shape[1] != k:
@@ -681,7 +683,7 @@ def _weighted_mean(F: Array, log_w: Array) -> Array:
 
 def _check_p_side(features_p: Any, log_weights_p: Any, names: tuple[str, ...], b: Array) -> tuple[Array, Array]:
     """Features and normalised log weights of the p side, whose mean must be the target b up to round-off."""
-    F_p = as_matrix(features_p, "features_p", names, limit=MAX_ENTRY)
+    F_p = as_matrix(features_p, "features_p", names, limit=MAX_ENTRY, single=True)
     if F_p.shape[1] != b.size:
         raise DataError(
             "features_p", f"has {F_p.shape[1]} columns, features_q has {b.size}", "use the same features on both sides"
@@ -696,13 +698,13 @@ def _check_p_side(features_p: Any, log_weights_p: Any, names: tuple[str, ...], b
     return F_p, log_w
 
 
-def _check_samples(x_p: Any, x_q: Any) -> tuple[Array, Array, tuple[str, ...]]:
+def _check_samples(x_p: Any, x_q: Any, single: bool) -> tuple[Array, Array, tuple[str, ...]]:
     """Both samples as arrays with the same columns, and the column names."""
     columns, columns_q, given = column_names(x_p), column_names(x_q), x_q
     if columns is not None and columns_q is not None and sorted(columns) != sorted(columns_q):
         different = ", ".join(sorted(set(columns) ^ set(columns_q)))
         raise DataError("x_q", f"its columns differ from those of x_p in {different}", "give both the same columns")
-    x_p, x_q = as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")
+    x_p, x_q = as_matrix(x_p, "x_p", single=single), as_matrix(x_q, "x_q", single=single)
     if columns is not None and columns_q is not None and columns != columns_q:
         x_q = x_q[:, [columns_q.index(c) for c in columns]]
     if x_p.shape[1] != x_q.shape[1]:

@@ -19,6 +19,7 @@ __all__ = [
     "as_choice",
     "as_count",
     "as_flag",
+    "as_floats",
     "as_fraction",
     "as_matrix",
     "as_names",
@@ -43,6 +44,8 @@ __all__ = [
 MAX_COUNT = 2**31 - 1
 #: largest absolute value of features, radii and weights: their squares stay finite
 MAX_ENTRY = 1e100
+#: numbers that are checked at once, when a check needs a temporary copy
+PART_NUMBERS = 1_000_000
 #: largest absolute value in δ and in a target: products with features stay finite
 MAX_PARAMETER = 1e150
 
@@ -78,8 +81,11 @@ def column_names(x: Any) -> tuple[str, ...] | None:
     return None if columns is None else tuple(str(c) for c in columns)
 
 
-def as_numbers(x: Any, name: str) -> Array:
-    """Real float64 array of any shape; memory maps and float64 arrays are not copied."""
+def as_numbers(x: Any, name: str, single: bool = False) -> Array:
+    """Real float64 array of any shape; memory maps and float64 arrays are not copied.
+
+    If ``single``, float32 arrays are not copied either and stay float32.
+    """
     if x is None:
         raise DataError(name, "is None", "pass an array of numbers")
     if isinstance(x, str | bytes | bytearray | os.PathLike):
@@ -104,8 +110,13 @@ def as_numbers(x: Any, name: str) -> Array:
         values = _from_objects(values, name)
     else:
         check_dtype(values.dtype, name)
-    if values.dtype == float:
-        return values
+    return as_floats(values, single)
+
+
+def as_floats(values: Any, single: bool = False) -> Array:
+    """Array of real numbers as float64; float32 is kept if ``single``."""
+    if values.dtype == float or (single and values.dtype == np.float32):
+        return values  # type: ignore[no-any-return]
     with np.errstate(over="ignore"):  # a wider type may overflow to inf, which is reported later
         return np.asarray(values, dtype=float)
 
@@ -164,9 +175,16 @@ def _square_sum(x: Array) -> float:
     """Σ x², or inf where that overflows; it is nan or inf if an entry is."""
     with np.errstate(over="ignore", invalid="ignore"):
         if not x.flags.forc:  # ravel would copy
-            return float(np.square(x).sum())
+            return sum(float(np.square(part).sum()) for _, part in _parts(x))
         flat = x.ravel(order="K")
         return float(flat.dot(flat))
+
+
+def _parts(x: Array) -> Iterator[tuple[int, Array]]:
+    """Slices of rows that are small enough for temporary copies, with the number of their first row."""
+    step = max(1, PART_NUMBERS * len(x) // max(x.size, 1))
+    for start in range(0, len(x), step):
+        yield start, x[start : start + step]
 
 
 def _finite(x: Array, name: str, columns: Sequence[str] | None = None, start: int = 0, limit: float = np.inf) -> Array:
@@ -174,22 +192,37 @@ def _finite(x: Array, name: str, columns: Sequence[str] | None = None, start: in
     squares = _square_sum(x)  # one sweep without a temporary; entries are checked only if it fails
     if squares <= limit * limit and squares < np.inf:
         return x
-    if not np.isfinite(x).all():
-        where = np.argwhere(~np.isfinite(x))
-        value, more = x[tuple(where[0])], _count_note(len(where))
+    count, place = 0, [0] * x.ndim
+    for first, part in _parts(x):
+        where = np.argwhere(~np.isfinite(part))
+        if count == 0 and len(where):
+            place = [first + int(where[0][0]), *where[0][1:].tolist()]
+        count += len(where)
+    if count:
+        value, more = x[tuple(place)], _count_note(count)
         if x.ndim == 1:
-            raise DataError(name, f"entry {where[0][0]} is {value}{more}", "pass finite numbers")
-        column = f"column {columns[where[0][1]]!r}" if columns else f"column {where[0][1]}"
-        place = f"row {start + where[0][0]}, {column}"
-        raise DataError(name, f"{place} is {value}{more}", "drop those rows or fill them in first")
-    largest = x.flat[np.argmax(np.abs(x))]
+            raise DataError(name, f"entry {place[0]} is {value}{more}", "pass finite numbers")
+        column = f"column {columns[place[1]]!r}" if columns else f"column {place[1]}"
+        raise DataError(
+            name, f"row {start + place[0]}, {column} is {value}{more}", "drop those rows or fill them in first"
+        )
+    largest = max((float(part.flat[np.argmax(np.abs(part))]) for _, part in _parts(x)), key=abs)
     if abs(largest) > limit:
         raise DataError(name, f"holds {largest:g}, and numbers beyond {limit:g} overflow", "rescale it")
     return x
 
 
-def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None, start: int = 0, limit: float = np.inf) -> Array:
+def as_matrix(
+    x: Any,
+    name: str,
+    columns: Sequence[str] | None = None,
+    start: int = 0,
+    limit: float = np.inf,
+    single: bool = False,
+) -> Array:
     """(n, d) array of finite numbers; a vector becomes one column, and ``start`` is the number of the first row.
+
+    It is float64, or float32 as given if ``single``.
 
     Examples
     --------
@@ -199,7 +232,7 @@ def as_matrix(x: Any, name: str, columns: Sequence[str] | None = None, start: in
     Traceback (most recent call last):
     pre_convex.errors.DataError: x_p: row 0, column 1 is nan; drop those rows or fill them in first
     """
-    values = as_numbers(x, name)
+    values = as_numbers(x, name, single)
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:

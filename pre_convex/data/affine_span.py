@@ -12,6 +12,9 @@ from .rows import Rows
 
 __all__ = ["AffineSpan", "affine_span", "affine_span_of"]
 
+#: rows of a sample that the search for a span starts from
+FIRST_ROWS = 5000
+
 
 @dataclass(frozen=True, eq=False)
 class AffineSpan:
@@ -93,11 +96,14 @@ def affine_span(features: Array, origin: Array | None = None) -> AffineSpan:
 def affine_span_of(rows: Rows, subset: Rows | None = None) -> AffineSpan:
     """Affine span of the rows with positive base weight.
 
-    It starts from ``subset`` and adds the rows furthest off its null directions, until all rows lie in the span.
+    It starts from ``subset``, by default a sample if there are many rows, and adds the rows furthest off its null
+    directions, until all rows lie in the span.
     """
     if subset is None:
-        subset = rows.take(slice(None))
+        subset = rows.sample(FIRST_ROWS) if rows.shape[0] > 2 * FIRST_ROWS else rows.take(slice(None))
     features = subset.features[subset.log_base > -np.inf]
+    if len(features) == 0:  # few rows have any weight
+        features = rows.take(support(rows, np.eye(rows.shape[1]), 1)[1]).features
     for _ in range(rows.shape[1] + 1):
         span = affine_span(features, rows.origin)
         if span.null.shape[1] == 0 or len(features) == rows.shape[0]:

@@ -22,9 +22,9 @@ from .._internal.entropy import log_sum_exp
 from .._internal.progress import progress_bars
 from .._internal.threads import map_threads, single_threaded_blas
 from .._internal.typing import Array, Index
-from .._internal.validation import MAX_ENTRY, as_matrix, as_vector, call_user_function
+from .._internal.validation import MAX_ENTRY, as_floats, as_matrix, as_vector, call_user_function
 from ..errors import DataError
-from .features import FeatureMap
+from .features import FeatureMap, Linear
 from .passes import tilt
 from .rows import Rows, Split, Subset, check_column_scale, inclusion_probability, split_origin
 from .sources import Source
@@ -138,16 +138,17 @@ class RowTransform:
 
     def __call__(self, start: int, x: Array, log_lik: Array | None) -> Rows:
         """Rows of one block."""
+        linear = isinstance(self.features, Linear)  # only numbers that are features themselves stay float32
         if not self.checked:
-            x = as_matrix(x, self.name, self.columns, start)
-        F = self._features(start, x)
+            x = as_matrix(x, self.name, self.columns, start, single=linear)
+        F = self._features(start, as_floats(x, single=linear))
         if self.coordinates is not None:
             origin, basis = self.coordinates
             F = (F - origin) @ basis
         if self.uniform:
             return Rows(F, -math.log(self.n), self.origin, start, self.split)
         if self.likelihood is not None:
-            log_lik = call_user_function(self.likelihood, likelihood_argument(self.name), x)
+            log_lik = call_user_function(self.likelihood, likelihood_argument(self.name), as_floats(x))
         if not self.checked:
             log_lik = as_vector(log_lik, likelihood_argument(self.name), len(x), log_weights="any", start=start)
         with np.errstate(over="ignore"):  # a log-likelihood near −1.8e308 becomes −inf, a weight of zero
@@ -156,7 +157,8 @@ class RowTransform:
 
     def _features(self, start: int, x: Array) -> Array:
         """Features of one block, validated in the first pass."""
-        F = np.ascontiguousarray(self.features(x), dtype=float)
+        single = x.dtype == np.float32
+        F = np.ascontiguousarray(x) if single else np.ascontiguousarray(self.features(x), dtype=float)
         if self.k and F.shape[1:] != (self.k,):
             raise DataError(
                 "features",
@@ -164,7 +166,7 @@ class RowTransform:
                 "return the same columns for every block",
             )
         if not self.checked:
-            F = as_matrix(F, f"features({self.name})", None, start, MAX_ENTRY)
+            F = as_matrix(F, f"features({self.name})", None, start, MAX_ENTRY, single)
             if len(F) != len(x):
                 raise DataError("features", f"returned {len(F)} rows for {len(x)} samples", "return one row per sample")
         return F
@@ -361,7 +363,7 @@ def _survey_block(rows: Rows, size: float, n: int, by_weight: bool) -> _Survey:
     log_base = np.array(rows.log_base)
     probability = inclusion_probability(np.exp(log_base), size, n) if by_weight else min(1.0, size / n)
     index = np.flatnonzero(rng.random(rows.shape[0]) < probability)
-    sample = [(np.array(rows.features[index]), log_base[index])]
+    sample = [(np.array(rows.features[index], dtype=float), log_base[index])]
     with np.errstate(over="ignore"):
         return _Survey(log_sum_exp(log_base), log_sum_exp(2.0 * log_base), sample)
 

@@ -13,6 +13,7 @@ from .._internal.entropy import safe_log
 from .._internal.typing import Array
 from .._internal.validation import (
     as_block,
+    as_floats,
     as_matrix,
     as_numbers,
     as_scalar,
@@ -181,7 +182,7 @@ def log_likelihood(log_lik: Any, x: Array, name: str, *, whole: bool = True) -> 
     if callable(log_lik):
         values = []
         for start in range(0, len(x), BLOCK_ROWS):
-            block = x[start : start + BLOCK_ROWS]
+            block = as_floats(x[start : start + BLOCK_ROWS])
             result = call_user_function(log_lik, name, block)
             values.append(as_vector(result, name, len(block), log_weights="any", start=start))
         log_lik = np.concatenate(values)

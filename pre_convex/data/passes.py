@@ -179,8 +179,10 @@ def _tilt_cost(delta: Array, covariance: bool) -> float:
 
 
 def _minus_shift(heights: Any, rows: Rows, direction: Array) -> Any:
-    """Inner products with a direction, or with several of them, less that of the shift."""
-    return heights if rows.shift is None else heights - rows.shift @ direction
+    """Inner products with a direction, or with several of them, less that of the shift; arrays change in place."""
+    if rows.shift is not None:
+        heights -= rows.shift @ direction
+    return heights
 
 
 def _finish_tilt(summary: Summary, rows: Rows, delta: Array) -> Summary:
@@ -240,7 +242,8 @@ def _scaled_moments(
     total, top = 0.0, -np.inf
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
     size = rows.long_chunk_rows if covariance else rows.chunk_rows
-    buffer = np.empty((size if covariance else 0, k), order="F" if rows.features.flags.fnc else "C")
+    own = not covariance or rows.centre is not None or rows.features.dtype != float  # chunks may be written to
+    buffer = np.empty((0 if own else size, k), order="F" if rows.features.flags.fnc else "C")
     for chunk, f in rows.shifted_chunks(size):
         z = f @ delta
         z += power * rows.log_base[chunk]
@@ -265,7 +268,7 @@ def _scaled_moments(
         share = mass / (total + mass)
         move = centre - mean
         if scatter is not None:
-            g = np.subtract(f, centre, out=buffer[: len(f)])
+            g = np.subtract(f, centre, out=f if own else buffer[: len(f)])
             np.sqrt(z, out=z)
             g *= z[:, None]
             scatter += grow * (g.T @ g)
@@ -280,7 +283,8 @@ def _scaled_moments(
 
 def logits(rows: Rows, delta: Array) -> Array:
     """a_j + ⟨δ, F_j⟩ of every row, in their order."""
-    return np.asarray(_minus_shift(_shifted_logits(rows, delta), rows, delta))
+    z: Array = _minus_shift(_shifted_logits(rows, delta), rows, delta)
+    return z
 
 
 def log_weights(rows: Rows, delta: Array) -> Array:
@@ -296,7 +300,8 @@ def _shifted_logits(rows: Rows, delta: Array) -> Array:
 
 def _in_order(blocks: list[tuple[int, Array]]) -> Array:
     """Join arrays, given with the number of their first row, in the order of the rows."""
-    return np.concatenate([z for _, z in sorted(blocks, key=itemgetter(0))])
+    parts = [z for _, z in sorted(blocks, key=itemgetter(0))]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def _logits(rows: Rows, delta: Array) -> list[tuple[int, Array]]:

@@ -60,7 +60,7 @@ class Rows:
     Parameters
     ----------
     features : ndarray of shape (n, k)
-        Feature vectors F_j.
+        Feature vectors F_j, float64 or float32; passes convert float32 to float64 chunk by chunk.
     log_base : ndarray of shape (n,) or float
         Log base weights a_j; one number if all are equal, which makes the passes faster.
     origin : ndarray of shape (k,), optional
@@ -165,13 +165,25 @@ class Rows:
     def _chunks(self, size: int, point: Array | None) -> Iterator[tuple[slice, Array]]:
         """Slices of rows and their features, relative to a point."""
         (n, k), size = self.shape, size or self.chunk_rows
-        if point is not None:
+        convert = self.features.dtype != float
+        if convert or point is not None:
             buffer = np.empty((size, k), order="F" if self.features.flags.fnc else "C")
+        if convert:
+            narrow = np.empty_like(buffer, dtype=self.features.dtype)
+        if point is not None:
             tiled = np.tile(point, max(1, SUBTRACTED_TOGETHER // max(k, 1)))
         for start in range(0, n, size):
             chunk = slice(start, min(start + size, n))
             f = self.features[chunk]
-            yield chunk, f if point is None else _subtract(f, point, tiled, buffer[: len(f)])
+            if convert:  # memory is read faster by a copy than by a conversion
+                narrow[: len(f)] = f
+                f = narrow[: len(f)]
+            if point is not None:
+                f = _subtract(f, point, tiled, buffer[: len(f)])
+            elif convert:
+                buffer[: len(f)] = f
+                f = buffer[: len(f)]
+            yield chunk, f
 
     def take(self, index: Index | slice) -> Rows:
         """Some of the rows, in memory and relative to the origin."""
@@ -269,7 +281,7 @@ def _split(F: Array, origin: Array) -> tuple[Array, Array | None]:
 
 def _probe_ranges(F: Array) -> tuple[Array, Array]:
     """Smallest and largest entry of every column, among a sample of the rows."""
-    sample = F[:: max(1, len(F) // PROBE_ROWS)]
+    sample = np.asarray(F[:: max(1, len(F) // PROBE_ROWS)], dtype=float)
     return sample.min(axis=0), sample.max(axis=0)
 
 

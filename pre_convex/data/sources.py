@@ -19,6 +19,7 @@ import numpy as np
 
 from .._internal.typing import Array
 from .._internal.validation import (
+    as_floats,
     as_matrix,
     as_numbers,
     as_vector,
@@ -52,7 +53,7 @@ __all__ = [
 
 
 class Source(Protocol):
-    """Rows of numbers that are read one block at a time."""
+    """Rows of numbers that are read one block at a time, as float64 or, if they are stored so, as float32."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -93,10 +94,9 @@ class ArraySource:
         return _even_edges(self.shape[0], step, int(chunks[0]) if chunks else 1)
 
     def read(self, start: int, stop: int) -> Array:
-        """One slice as float64."""
+        """One slice as float64 or float32."""
         try:
-            with np.errstate(over="ignore"):  # a wider type may overflow to inf, which is reported later
-                return np.asarray(self.array[start:stop], dtype=float)
+            return as_floats(np.asarray(self.array[start:stop]), single=True)
         except Exception as error:  # each array library has its own exceptions
             raise DataError(
                 f"rows {start} to {stop - 1}", f"cannot be read ({first_line(error)})", "check that the array is intact"
@@ -130,7 +130,7 @@ class FileSource:
         return _even_edges(self.shape[0], step)
 
     def read(self, start: int, stop: int) -> Array:
-        """One block as float64."""
+        """One block as float64 or float32."""
         values = np.empty((stop - start, *self.shape[1:]), dtype=self.dtype)
         width = values.itemsize * int(np.prod(self.shape[1:], dtype=int))
         try:
@@ -145,7 +145,7 @@ class FileSource:
                     done += got
         except OSError as error:
             raise unreadable(self.path, error) from error
-        return values.astype(float, copy=False)
+        return as_floats(values, single=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +250,7 @@ class OneColumn:
 def _as_block(block: Any, name: str, log_weights: bool) -> Array:
     """Block returned by a function, as a matrix of finite numbers; log weights may be −inf."""
     if not log_weights:
-        return as_matrix(block, name)
+        return as_matrix(block, name, single=True)
     values = as_numbers(block, name)
     zero = np.equal(values, -np.inf)
     checked = as_matrix(np.where(zero, 0.0, values), name)
@@ -291,10 +291,10 @@ def open_source(x: Any, name: str) -> Source:
     if _has_slices(x):
         check_dtype(np.dtype(x.dtype), name)
         return ArraySource(x)
-    values, columns = as_numbers(x, name), column_names(x)
+    values, columns = as_numbers(x, name, single=True), column_names(x)
     if values.ndim == 1:
         return ArraySource(as_vector(values, name, log_weights="any"), columns)
-    return ArraySource(as_matrix(values, name, columns), columns)
+    return ArraySource(as_matrix(values, name, columns, single=True), columns)
 
 
 def _is_whole_memmap(x: Any) -> bool:

@@ -49,7 +49,7 @@ def dual_program(problem: RatioProblem, *, scaled: bool = False, counts: bool = 
     """
     problem, scaled, counts = as_problem(problem), as_flag(scaled, "scaled"), as_flag(counts, "counts")
     rows = problem.positive_rows
-    F = problem.features_q[rows]
+    F = np.asarray(problem.features_q[rows], dtype=float)
     n, k = F.shape
     s = column_scale(F, scaled)
     unit = float(n) if counts else 1.0

@@ -47,7 +47,7 @@ def primal_program(
     """
     problem, scaled = as_problem(problem), as_flag(scaled, "scaled")
     rows = problem.positive_rows
-    F = problem.features_q[rows]
+    F = np.asarray(problem.features_q[rows], dtype=float)
     s = column_scale(F, scaled)
     a = cp.Constant(problem.log_base[rows], name="a")
     name = "delta" if not scaled else "s * delta"

@@ -135,7 +135,7 @@ def _checked(
     template = RatioProblem(B[0], features_q, norm=norm, feature_names=names)
     W, n = len(B), template.n_q
     common, own = _bases(log_bases, W, n)
-    batch = make_batch(template.features_q, W, common, own)
+    batch = make_batch(np.asarray(template.features_q, dtype=float), W, common, own)
     problems = SharedProblems(template, read_only(B.copy()), _radii(radius, W), batch)
     return problems, None if start is None else _start(start, W, k)
 

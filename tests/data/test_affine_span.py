@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -30,3 +32,26 @@ def test_the_span_of_all_rows_is_found_from_a_subset():
     np.testing.assert_allclose(np.abs(span.null[:, 0]), [0.0, 0.0, 0.0, 1.0], atol=1e-12)
     np.testing.assert_array_equal(span.normal_components(F[0]), [0.0])
     assert abs(span.normal_components(F[450])[0]) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("positive", [1.0, 2e-4])
+def test_the_span_of_many_rows_needs_little_memory(positive):
+    rng = np.random.default_rng(1)
+    F = rng.normal(size=(600_000, 8)) + 300.0  # chunks take a few megabytes
+    F[:, 6], F[:, 7] = F[:, 0] - F[:, 1], 5.0
+    a = np.where(rng.random(len(F)) < positive, 0.0, -np.inf)
+    F[a == -np.inf, 6] += 1.0  # rows without weight do not count
+    row = np.flatnonzero(a == 0.0)[5]
+    F[row, 7] = 6.0  # one row leaves the span of the others
+    problem = pre.RatioProblem(F[row], F, a)
+    tracemalloc.start()
+    try:
+        span = affine_span_of(problem.rows)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 0.25 * F.nbytes
+    assert span.basis.shape == (8, 7)
+    expected = np.array([1.0, -1.0, 0, 0, 0, 0, -1.0, 0.0])
+    cosine = span.null[:, 0] @ expected / np.linalg.norm(span.null) / np.linalg.norm(expected)
+    assert abs(cosine) == pytest.approx(1.0, abs=1e-12)
