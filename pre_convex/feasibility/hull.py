@@ -215,7 +215,13 @@ class _Search:
         return tops, new.size
 
     def nearest(
-        self, b: Array, norm: Norm, solve: _Solver, rtol: float, unit: Array | float = 1.0, start: _Nearest | None = None
+        self,
+        b: Array,
+        norm: Norm,
+        solve: _Solver,
+        rtol: float,
+        unit: Array | float = 1.0,
+        start: _Nearest | None = None,
     ) -> _Nearest:
         """Nearest point to b in coordinates F / unit, to relative accuracy ``rtol`` unless round-off prevents it.
 
