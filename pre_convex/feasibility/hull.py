@@ -213,7 +213,7 @@ class _Search:
         if self.passes >= MAX_PASSES:
             raise SolveError(f"distance to the hull: not found in {self.passes} passes")
         self.passes += 1
-        tops, highest = support(self.rows, np.column_stack(directions), max(ROWS_PER_PASS, self.k // 2))
+        tops, highest = support(self.rows, np.column_stack(directions), max(ROWS_PER_PASS, self.k // 8))
         new = np.setdiff1d(highest, self.index)
         if new.size:
             self.index = np.append(self.index, new)
@@ -240,6 +240,10 @@ class _Search:
             weights[order[np.searchsorted(self.index, start.index, sorter=order)]] = start.weights
             distance, dual = norm(self._residual(b, weights) / unit), norm.dual(start.direction * unit)
             lower, direction = start.lower / dual, start.direction / dual
+            # if columns differ in size by more than float64 has digits, one row may be nearer than any known mixture
+            single = np.linalg.norm((b - self.features) / unit, norm.order, axis=1)
+            if single.min() < distance:
+                weights, distance = np.eye(1, single.size, int(single.argmin()))[0], float(single.min())
         accuracy = max(FIRST_ACCURACY, rtol)
         while lower < (1.0 - rtol) * distance:
             G = b - self.features

@@ -10,7 +10,7 @@ from .interior_point import interior_point
 
 __all__ = ["nearest_euclidean", "nearest_polyhedral"]
 
-#: largest weight in units of the distance; weights so large are not bounds of the program any more, only round-off
+#: largest weight, in units of distance over spread: bounds further away do not matter, and cost digits
 MAX_WEIGHT = 1e4
 
 
@@ -56,7 +56,7 @@ def nearest_polyhedral(G: Array, mu: Array, shared: bool, rtol: float) -> tuple[
     Parameters
     ----------
     G : ndarray of shape (m, k)
-        b − F_j of a few rows; overwritten.
+        b − F_j of a few rows.
     mu : ndarray of shape (m,)
         Weights to start from. The program is written for changes of them in units of their own distance, because for
         a short distance G'μ is a small difference of large numbers.
@@ -67,13 +67,9 @@ def nearest_polyhedral(G: Array, mu: Array, shared: bool, rtol: float) -> tuple[
     """
     r = mu @ G
     distance = float(np.abs(r).max() if shared else np.abs(r).sum())
-    spread = float(np.abs(G).max())
     if not distance > 0.0:
         return mu, r
-    unit = distance / spread  # of the weights: x = μ / unit
-    start = np.minimum(mu / unit, MAX_WEIGHT)
-    G /= spread
+    start = np.minimum(mu / distance, MAX_WEIGHT / float(np.abs(G).max()))
     x, v = interior_point(G, r / distance - start @ G, start, shared, rtol)
-    change = unit * (x - start)
-    mu = np.maximum(mu + change, 0.0)
+    mu = np.maximum(mu + distance * (x - start), 0.0)
     return mu / mu.sum(), v
