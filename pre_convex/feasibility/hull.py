@@ -34,8 +34,8 @@ __all__ = ["ZERO_DISTANCE", "Hull", "Position", "minimal_radius"]
 
 #: distances below this share of the features' spread count as zero
 ZERO_DISTANCE = 1e-10
-#: a target is on the boundary if moving it away from the middle of the hull by the last of these shares takes it outside;
-#: the larger ones find the face from further off, where round-off matters less, and most interior targets at once
+#: a target is on the boundary if moving it away from the middle of the hull by the last of these shares takes it
+#: outside; the larger ones tell most interior targets at once, and find the face where round-off matters less
 BEYOND = (1e-3, 1e-5, 1e-7, 10.0 * ZERO_DISTANCE)
 #: a target may miss the rows by this share of its size without being outside: means of collinear columns do
 TARGET_NOISE = 1e-13

@@ -20,10 +20,14 @@ __all__ = ["interior_point"]
 MAX_ITERATIONS = 60
 #: share of the way to the boundary that a step may go
 STEP_SHARE = 0.995
+#: share of the gap that a step keeps at least, so that no slack vanishes before the others
+MIN_CENTRING = 1e-3
 #: shorter steps make no progress
 SHORTEST_STEP = 1e-6
 #: added to the unit diagonal of a Newton system, which may be singular near the solution; refinement undoes it
 REGULARISATION = 1e-13
+#: steps of iterative refinement of a Newton system
+REFINEMENTS = 3
 #: rows of G that are scaled at a time
 ROWS_AT_ONCE = 512
 
@@ -137,7 +141,7 @@ def _predictor_corrector(at: _Point) -> tuple[_Move, float, float]:
     move = newton.move(-at.p * at.above, -at.q * at.below, -at.x * at.z)
     ahead = at.moved(move, *at.lengths(move, 1.0))
     # the centring of Mehrotra: the less a step without it would gain, the more of it
-    tau = (ahead.gap / at.gap) ** 3 * at.gap / (2 * at.t.size + at.x.size)
+    tau = max((ahead.gap / at.gap) ** 3, MIN_CENTRING) * at.gap / (2 * at.t.size + at.x.size)
     move = newton.move(
         tau - at.p * at.above - move.p * move.above,
         tau - at.q * at.below - move.q * move.below,
@@ -210,13 +214,16 @@ class _System:
             self.solved = self._solve(self.border)
 
     def __call__(self, c: float, R: Array, rho: float) -> tuple[Array, float, Array, float]:
-        """(y, Δt, Δx, Δh), with one step of iterative refinement."""
+        """(y, Δt, Δx, Δh), with iterative refinement."""
         once = self._solve_by_columns if self.by_columns else self._solve_by_rows
-        y, t, x, h = once(np.zeros_like(self.D), c, R, rho)
-        f, c = x @ self.G - y / self.D - t * self.w, c - float(self.w @ y) + self.e * t
-        R, rho = R - self.G @ y - self.theta * x + h, rho - float(x.sum())
-        dy, dt, dx, dh = once(f, c, R, rho)
-        return y + dy, t + dt, x + dx, h + dh
+        f = np.zeros_like(self.D)
+        y, t, x, h = once(f, c, R, rho)
+        for _ in range(REFINEMENTS):
+            df, dc = f - y / self.D - t * self.w + x @ self.G, c - float(self.w @ y) + self.e * t
+            dR, drho = R - self.G @ y - self.theta * x + h, rho - float(x.sum())
+            dy, dt, dx, dh = once(df, dc, dR, drho)
+            y, t, x, h = y + dy, t + dt, x + dx, h + dh
+        return y, t, x, h
 
     def _solve_by_columns(self, f: Array, c: float, R: Array, rho: float) -> tuple[Array, float, Array, float]:
         G, theta = self.G, self.theta

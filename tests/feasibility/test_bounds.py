@@ -1,4 +1,4 @@
-"""The two bounds on the distance to the hull: exact in rational arithmetic, close to each other, in all norms and units."""
+"""Both bounds on the distance to the hull, in all norms and units: exact in rational arithmetic, and close."""
 
 import tracemalloc
 from fractions import Fraction
@@ -48,13 +48,11 @@ def test_bounds_bracket_the_distance_in_all_units(shape, digits, norm):
         rng = np.random.default_rng([*shape, digits, seed])
         units = 10.0 ** rng.uniform(-digits, digits, shape[1])
         F = rng.normal(size=shape) * units
-        problem = pre.RatioProblem(rng.normal(size=shape[1]) * 2.0 * units, F, norm=norm)
+        problem = pre.RatioProblem(F.max(axis=0) + rng.exponential(size=shape[1]) * units, F, norm=norm)
         hull = minimal_radius(problem)
-        if hull.position is Position.OUTSIDE:
-            assert_bounds_hold(problem, hull)
-            assert hull.radius - hull.lower <= 1e-6 * hull.radius
-        else:
-            assert shape[0] > 10 * shape[1]
+        assert hull.position is Position.OUTSIDE
+        assert_bounds_hold(problem, hull)
+        assert hull.radius - hull.lower <= 1e-6 * hull.radius
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -64,9 +62,9 @@ def test_the_distance_is_that_of_a_cone_solver(shape, norm):
     problem = pre.RatioProblem(3.0 * rng.normal(size=shape[1]), rng.normal(size=shape), norm=norm)
     mu = cp.Variable(shape[0], nonneg=True)
     program = cp.Problem(cp.Minimize(cp.norm(problem.target - problem.features_q.T @ mu, norm)), [cp.sum(mu) == 1])
-    program.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    program.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     hull = minimal_radius(problem)
-    assert hull.lower <= program.value * (1 + 1e-9)
+    assert hull.lower <= program.value * (1 + 1e-7)
     assert hull.radius == pytest.approx(program.value, rel=1e-7)
 
 

@@ -25,7 +25,7 @@ def reference(G, shared):
 def test_weights_and_direction_prove_the_optimum(shape, shared):
     for seed in range(3):
         rng = np.random.default_rng([*shape, seed])
-        G = 3.0 * rng.normal(size=shape[1]) - rng.normal(size=shape)
+        G = 4.0 + rng.normal(size=shape)
         mu, v = nearest_polyhedral(G, np.full(shape[0], 1.0 / shape[0]), shared, 1e-9)
         r = mu @ G
         distance, dual = (np.abs(r).max(), np.abs(v).sum()) if shared else (np.abs(r).sum(), np.abs(v).max())
