@@ -251,6 +251,7 @@ class _Search:
             found, v = solve(G, weights, accuracy)
             del G  # the next one may be larger
             trial = norm(self._residual(b, found) / unit)
+            improved = trial < (1.0 - rtol) * distance
             if trial < distance:
                 weights, distance = found, trial
             if np.all(np.abs(self._residual(b, weights)) <= ROUND_OFF * self.size) or not np.any(v):
@@ -260,7 +261,7 @@ class _Search:
             height = float(v @ b - tops[0]) - self.round_off(v)
             if height > lower:
                 lower, direction = height, v
-            if added == 0 and accuracy <= max(0.1 * rtol, EPS):
+            if added == 0 and not improved and accuracy <= 0.1 * rtol:
                 break
             weights = np.append(weights, np.zeros(added))
             accuracy = min(accuracy, 0.1 * (1.0 - lower / distance)) if added else 0.0

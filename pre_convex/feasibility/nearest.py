@@ -10,8 +10,8 @@ from .interior_point import interior_point
 
 __all__ = ["nearest_euclidean", "nearest_polyhedral"]
 
-#: largest weight, in units of distance over spread: bounds further away do not matter, and cost digits
-MAX_WEIGHT = 1e4
+#: largest change of a weight, in units of distance over spread; a larger one costs digits, so it takes several programs
+MAX_WEIGHT = 1e6
 
 
 def nearest_euclidean(G: Array) -> tuple[Array, Array]:

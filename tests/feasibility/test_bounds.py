@@ -62,10 +62,10 @@ def test_the_distance_is_that_of_a_cone_solver(shape, norm):
     problem = pre.RatioProblem(3.0 * rng.normal(size=shape[1]), rng.normal(size=shape), norm=norm)
     mu = cp.Variable(shape[0], nonneg=True)
     program = cp.Problem(cp.Minimize(cp.norm(problem.target - problem.features_q.T @ mu, norm)), [cp.sum(mu) == 1])
-    program.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+    program.solve(solver="CLARABEL")
     hull = minimal_radius(problem)
-    assert hull.lower <= program.value * (1 + 1e-7)
-    assert hull.radius == pytest.approx(program.value, rel=1e-7)
+    assert hull.lower <= program.value * (1 + 1e-6)
+    assert hull.radius == pytest.approx(program.value, rel=1e-6)
 
 
 @pytest.mark.parametrize("norm", NORMS)
