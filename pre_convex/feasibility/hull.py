@@ -34,8 +34,9 @@ __all__ = ["ZERO_DISTANCE", "Hull", "Position", "minimal_radius"]
 
 #: distances below this share of the features' spread count as zero
 ZERO_DISTANCE = 1e-10
-#: a target is on the boundary if moving it away from the middle of the hull by this share takes it outside
-BOUNDARY_SHARE = 20.0 * ZERO_DISTANCE
+#: a target is on the boundary if moving it away from the middle of the hull by the last of these shares takes it
+#: outside; the larger ones tell most interior targets at once, and find the face where round-off matters less
+BEYOND = (1e-3, 1e-5, 1e-7, 10.0 * ZERO_DISTANCE)
 #: a target may miss the rows by this share of its size without being outside: means of collinear columns do
 TARGET_NOISE = 1e-13
 #: relative accuracy of the search for the position
@@ -132,10 +133,15 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     if near.lower > TARGET_NOISE * float(np.abs(near.direction) @ search.size):
         near = search.nearest(b, norm, _solver(norm), rtol, start=near)
         return _hull(Position.OUTSIDE, near, near.direction, search.passes)
-    beyond = search.nearest(b + BOUNDARY_SHARE * away, get_norm(2), _euclidean, POSITION_RTOL, unit)
-    if beyond.lower > 0.0:
-        return _hull(Position.BOUNDARY, near, beyond.direction / norm.dual(beyond.direction), search.passes)
-    return _hull(Position.INSIDE, near, np.zeros(problem.k), search.passes)
+    for share in BEYOND:
+        beyond = search.nearest(b + share * away, get_norm(2), _euclidean, POSITION_RTOL, unit)
+        v, outwards = beyond.direction, float(beyond.direction @ away)
+        if not beyond.lower > 0.0:
+            return _hull(Position.INSIDE, near, np.zeros(problem.k), search.passes)
+        depth = share * outwards - beyond.lower  # of the target itself below the plane, with round-off
+        if depth <= BEYOND[-1] * outwards + 2.0 * search.round_off(v):
+            break
+    return _hull(Position.BOUNDARY, near, v / norm.dual(v), search.passes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +213,7 @@ class _Search:
         if self.passes >= MAX_PASSES:
             raise SolveError(f"distance to the hull: not found in {self.passes} passes")
         self.passes += 1
-        tops, highest = support(self.rows, np.column_stack(directions), max(ROWS_PER_PASS, self.k // 2))
+        tops, highest = support(self.rows, np.column_stack(directions), max(ROWS_PER_PASS, self.k // 8))
         new = np.setdiff1d(highest, self.index)
         if new.size:
             self.index = np.append(self.index, new)
@@ -234,6 +240,10 @@ class _Search:
             weights[order[np.searchsorted(self.index, start.index, sorter=order)]] = start.weights
             distance, dual = norm(self._residual(b, weights) / unit), norm.dual(start.direction * unit)
             lower, direction = start.lower / dual, start.direction / dual
+            # if columns differ in size by more than float64 has digits, one row may be nearer than any known mixture
+            single = np.linalg.norm((b - self.features) / unit, norm.order, axis=1)
+            if single.min() < distance:
+                weights, distance = np.eye(1, single.size, int(single.argmin()))[0], float(single.min())
         accuracy = max(FIRST_ACCURACY, rtol)
         while lower < (1.0 - rtol) * distance:
             G = b - self.features
@@ -241,21 +251,26 @@ class _Search:
             found, v = solve(G, weights, accuracy)
             del G  # the next one may be larger
             trial = norm(self._residual(b, found) / unit)
+            improved = trial < (1.0 - rtol) * distance
             if trial < distance:
                 weights, distance = found, trial
             if np.all(np.abs(self._residual(b, weights)) <= ROUND_OFF * self.size) or not np.any(v):
                 break
             v = v / unit / norm.dual(v)
             tops, added = self.add_highest([v])
-            height = float(v @ b - tops[0]) - (self.k + 4) * EPS * float(np.abs(v) @ self.size)
+            height = float(v @ b - tops[0]) - self.round_off(v)
             if height > lower:
                 lower, direction = height, v
-            if added == 0 and accuracy <= max(0.1 * rtol, EPS):
+            if added == 0 and not improved and accuracy <= 0.1 * rtol:
                 break
             weights = np.append(weights, np.zeros(added))
             accuracy = min(accuracy, 0.1 * (1.0 - lower / distance)) if added else 0.0
             accuracy = max(accuracy, 0.1 * rtol)
         return self._pruned(b, norm, unit, _Nearest(distance, lower, direction, self.index, weights), rtol)
+
+    def round_off(self, v: Array) -> float:
+        """Bound on the round-off of ⟨v,b⟩ − ⟨v,F_j⟩."""
+        return (self.k + 4) * EPS * float(np.abs(v) @ self.size)
 
     def _residual(self, b: Array, weights: Array) -> Array:
         """b − F'μ, as a sum of b − F_j over the rows with weight: near a row it has digits that b − F'μ has lost."""
