@@ -33,7 +33,16 @@ from ..penalties import Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from .lift import ROUND_OFF, Lift, Sizes
 
-__all__ = ["Certificate", "Proof", "certificate_of", "certify", "make_certificate", "prove", "sizes_of", "value_round_off"]
+__all__ = [
+    "Certificate",
+    "Proof",
+    "certificate_of",
+    "certify",
+    "make_certificate",
+    "prove",
+    "sizes_of",
+    "value_round_off",
+]
 
 #: once the gap is this small, no better bound is sought
 NEGLIGIBLE_GAP = 1e-12

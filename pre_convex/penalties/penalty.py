@@ -24,9 +24,9 @@ class Penalty(Protocol):
         """Largest violation of a constraint at δ."""
 
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
-        """The residual r' to lift to, or ``None``, and its slack: an upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
+        """The residual r' to lift to, and its slack: an upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
 
-        ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u. A lift hits r' up to ``margin`` in each
+        ``None`` if there is no such residual. ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u. A lift hits r' up to ``margin`` in each
         coordinate; if g* is an indicator, it has to be zero there too.
         """
 

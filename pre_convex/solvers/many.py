@@ -201,13 +201,9 @@ def _answers(
     template = problems.template
     penalties = {R: make_penalty(template.with_radius(R)) for R in np.unique(problems.radius).tolist()}
     terms = [penalties[R] for R in problems.radius.tolist()]
-    staged = [
-        Staged(
-            n, k, terms[w], settings, Sizes(np.abs(problems.targets[w]), np.abs(targets[w]), abs(float(batch.level[w]))),
-            None if start is None else start[w],
-        )
-        for w in range(W)
-    ]  # fmt: skip
+    sizes = [Sizes(np.abs(problems.targets[w]), np.abs(targets[w]), abs(float(batch.level[w]))) for w in range(W)]
+    starts = [None] * W if start is None else list(start)
+    staged = [Staged(n, k, terms[w], settings, sizes[w], starts[w]) for w in range(W)]
     together = Together(batch, targets, base)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         outcomes: list[Outcome] = together.run([one.run() for one in staged])

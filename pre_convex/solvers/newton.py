@@ -184,7 +184,9 @@ class Descent:
         if d is None or not isinstance(self.penalty, NoPenalty):
             return False
         left = np.abs(point.gradient + H @ d)
-        return bool(np.any(left > GRADIENT_LEFT * np.sqrt(self.variances)) and np.any(left > 1e-8 * np.abs(point.gradient)))
+        return bool(
+            np.any(left > GRADIENT_LEFT * np.sqrt(self.variances)) and np.any(left > 1e-8 * np.abs(point.gradient))
+        )
 
     def _decrement(self, point: Point, d: Array, H: Array) -> float:
         """Decrease of the model along d: d'Hd without a penalty, and at least that with one."""

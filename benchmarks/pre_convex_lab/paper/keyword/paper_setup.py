@@ -10,9 +10,9 @@ import numpy as np
 
 from pre_convex._internal.typing import Array, Index
 from pre_convex.applications.detection import Detector
+from pre_convex.data.batch import make_batch
 from pre_convex.feasibility.hull import Position, minimal_radius
 from pre_convex.problem import RatioProblem
-from pre_convex.data.batch import make_batch
 
 from ..intervals import mean_interval
 from ..record import Finding, Setting

@@ -12,8 +12,8 @@ import numpy as np
 
 from pre_convex._internal.typing import Array
 from pre_convex.applications.detection import Detector
-from pre_convex.errors import SolveError
 from pre_convex.data.batch import make_batch
+from pre_convex.errors import SolveError
 
 from ..intervals import mean_interval
 from ..record import Finding, Setting
