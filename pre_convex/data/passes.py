@@ -62,6 +62,7 @@ class Summary:
     log_z: float
     mean: Array
     covariance: Array | None
+    ess: float = math.nan  # effective sample size of the weights, where a pass computes it
 
     def merge(self, other: Summary) -> Summary:
         """Summary of the union of two disjoint sets of rows."""

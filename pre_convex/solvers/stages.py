@@ -125,6 +125,7 @@ class Staged:
         first = self._descent(sample or self.everything)
         point = yield from first.at(zero if self.start is None else self.start)
         H0 = point.summary.covariance
+        assert H0 is not None  # the first pass of a descent without a curvature computes it
         if not well_conditioned(H0) and self.collinear_ends:
             proof = Proof(math.inf, 0.0, math.inf)
             return Outcome(point, proof, 0, 1, "collinear columns", collinear=True)
