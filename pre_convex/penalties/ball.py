@@ -14,7 +14,7 @@ from .norms import Norm
 __all__ = ["BallPenalty", "NoPenalty"]
 
 #: multiples of the margin by which coordinates give way, until a trial residual is in the ball
-GIVES = [2.0**i for i in range(20)]
+GIVES = [1.5**i for i in range(35)]
 
 
 class BallPenalty(ABC):
@@ -41,13 +41,13 @@ class BallPenalty(ABC):
         Everything within the margin of it is in the ball. Every coordinate gives way by multiples of its own margin,
         because units may differ by many orders of magnitude.
         """
-        expected = self._expected_residual(delta, r, H)
-        if expected is None:
-            expected = self.norm.project(r, self.radius)
+        trial = self._expected_residual(delta, r, H)
+        if trial is None:
+            trial = self.norm.project(r, self.radius)
         # a lift cannot move columns without variance, nor other directions without curvature
         constant, fixed = H.diagonal() == 0.0, null_directions(H)
         for give in GIVES:
-            trial = np.sign(expected) * np.maximum(np.abs(expected) - give * margin, 0.0)
+            trial = self.norm.retreat(trial, self.radius, give * margin)
             if fixed.shape[1]:
                 trial = trial + fixed @ (fixed.T @ (r - trial))
                 trial[constant] = r[constant]

@@ -27,6 +27,8 @@ CLAIMS = {
     Status.INFEASIBLE: "infeasible",
     Status.BOUNDARY: "boundary",
     Status.INACCURATE: "optimal_inaccurate",
+    Status.ITERATION_LIMIT: "user_limit",
+    Status.TIME_LIMIT: "user_limit",
     Status.FAILED: "solver_error",
 }
 
