@@ -244,9 +244,9 @@ class _System:
 
 
 def _factor(A: Array, weights: Array, centre: Array, diagonal: Array, row: Array) -> tuple[Array, Array]:
-    """(unit, L) with M = diag(unit) L L' diag(unit), M = Σ_i weights_i (A_i − centre)(A_i − centre)' + diagonal + row row'.
+    """(unit, L) with diag(unit) L L' diag(unit) = Σ_i weights_i (A_i − centre)(A_i − centre)' + diagonal + row row'.
 
-    Cholesky of M is fast; where M is nearly singular, as for collinear columns, a QR factorisation of its root has
+    Cholesky is fast; where the matrix is nearly singular, as for collinear columns, a QR factorisation of its root has
     twice the digits.
     """
     root = np.sqrt(weights)
@@ -263,7 +263,7 @@ def _factor(A: Array, weights: Array, centre: Array, diagonal: Array, row: Array
     L, failed = dpotrf(M, lower=1, overwrite_a=1)
     if failed or L.diagonal().min() < SMALL_PIVOT:
         stacked = np.vstack([(A - centre) * root[:, None], np.diag(np.sqrt(diagonal)), row])
-        L = np.asfortranarray(np.linalg.qr(stacked / unit, mode="r").T)
+        L = np.asfortranarray(np.asarray(np.linalg.qr(stacked / unit, mode="r")).T)
     if not np.all(L.diagonal()):
         raise np.linalg.LinAlgError
     return unit, L
