@@ -113,7 +113,7 @@ class _Point:
 
     @cached_property
     def proven_gap(self) -> float:
-        """Gap between the norm of the residual and the bound that v proves, whatever round-off did to the other parts."""
+        """Gap between the norm of the residual and the bound that v proves, whatever round-off did to the rest."""
         v, r = np.abs(self.p - self.q), np.abs(self.residual)
         value, size = (r.max(), v.sum()) if self.shared else (r.sum(), v.max())
         bound = (self.p - self.q) @ self.c + self.total * (self.G @ (self.p - self.q)).min()
