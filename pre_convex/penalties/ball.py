@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 
 import numpy as np
 
-from .._internal.linear_algebra import null_directions, solve_psd
+from .._internal.linear_algebra import solve_psd
 from .._internal.typing import Array
 from ..errors import SolveError
 from .norms import Norm
 
 __all__ = ["BallPenalty", "NoPenalty"]
 
-#: multiples of the margin by which coordinates give way, until a trial residual is in the ball
-GIVES = [1.5**i for i in range(35)]
+#: shares by which the ball of a trial residual is smaller, until all that a lift may miss is in the ball itself
+SMALLER = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 
 
 class BallPenalty(ABC):
@@ -36,34 +37,23 @@ class BallPenalty(ABC):
         return 0.0
 
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
-        """The residual that a Newton step would leave, moved into the ball, with g(δ) − ⟨r', δ⟩.
+        """The residual r − H(x − δ) that a Newton step x leaves, with g(δ) − ⟨r', δ⟩.
 
-        Everything within the margin of it is in the ball. Every coordinate gives way by multiples of its own margin,
-        because units may differ by many orders of magnitude.
+        The step is that of a slightly smaller ball, so that everything within the margin is in this one. In directions
+        that no lift can move, because H has no curvature there, the residual agrees with r.
         """
-        trial = self._expected_residual(delta, r, H)
-        if trial is None:
-            trial = self.norm.project(r, self.radius)
-        # a lift cannot move columns without variance, nor other directions without curvature
-        constant, fixed = H.diagonal() == 0.0, null_directions(H)
-        for give in GIVES:
-            trial = self.norm.retreat(trial, self.radius, give * margin)
-            if fixed.shape[1]:
-                trial = trial + fixed @ (fixed.T @ (r - trial))
-                trial[constant] = r[constant]
-            if self.norm(np.abs(trial) + margin) <= self.radius:
-                return trial, max(self.value(delta) - float(trial @ delta), 0.0)
+        smaller = copy(self)
+        for share in SMALLER:
+            smaller.radius = (1.0 - share) * self.radius
+            try:
+                x = smaller.step(delta, -r, H)
+            except SolveError:
+                continue
+            with np.errstate(over="ignore", invalid="ignore"):  # a step may be too long for its product with H
+                trial = r - H @ (x - delta)
+                if self.norm(np.abs(trial) + margin) <= self.radius:
+                    return trial, max(self.value(delta) - float(trial @ delta), 0.0)
         return None
-
-    def _expected_residual(self, delta: Array, r: Array, H: Array) -> Array | None:
-        """r − H(x − δ) after the step x; ``None`` if there is no step."""
-        try:
-            x = self.step(delta, -r, H)
-        except SolveError:
-            return None
-        with np.errstate(over="ignore", invalid="ignore"):  # a step may be too long for its product with H
-            residual = r - H @ (x - delta)
-        return residual if np.all(np.isfinite(residual)) else None
 
     @abstractmethod
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:

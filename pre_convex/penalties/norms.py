@@ -48,10 +48,6 @@ class Norm(ABC):
     def project(self, r: Array, radius: float) -> Array:
         """Euclidean projection of r on the ball ‖r‖ ≤ radius."""
 
-    def retreat(self, r: Array, radius: float, margin: Array) -> Array:
-        """A point near r, each coordinate of which may still move by its margin without leaving the ball, or nearly."""
-        return np.asarray(np.sign(r) * np.maximum(np.abs(r) - margin, 0.0))
-
 
 class Euclidean(Norm):
     """‖r‖₂, its own dual."""
@@ -72,11 +68,6 @@ class Maximum(Norm):
     def project(self, r: Array, radius: float) -> Array:
         """Clip every coordinate."""
         return np.clip(r, -radius, radius)
-
-    def retreat(self, r: Array, radius: float, margin: Array) -> Array:
-        """Only coordinates next to the bound have to move."""
-        limit = np.maximum(radius - margin, 0.0)
-        return np.clip(r, -limit, limit)
 
 
 class Taxicab(Norm):
