@@ -31,7 +31,7 @@ from ..data.passes import Summary, tilt
 from ..data.requests import ALL, Alone, Requests, Tilt
 from ..penalties import Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
-from .lift import ROUND_OFF, Lift, Sizes
+from .lift import Lift, Sizes
 
 __all__ = [
     "Certificate",
@@ -237,7 +237,7 @@ def _dual_bound(problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty
     depth = float(weights[positive] @ np.abs(problem.log_base[positive]))
     # what is left of the moment is worth ⟨λ, remainder⟩, λ being the multipliers of the moments in D
     multipliers = np.abs(delta) + np.abs(psd_solver(lift.scatter)((weights[positive] * entropy) @ G[positive]))
-    round_off = 2.0 * float((lifted.remainder + ROUND_OFF * lift.size) @ multipliers) + value_round_off(depth)
+    round_off = 2.0 * float(lifted.remainder @ multipliers) + value_round_off(depth)
     conjugate = lifted.slack - penalty.value(delta) + float(lifted.residual @ delta)
     return float(weights[positive] @ entropy) - conjugate - round_off
 

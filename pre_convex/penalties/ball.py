@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import suppress
 from copy import copy
 
 import numpy as np
@@ -14,8 +16,8 @@ from .norms import Norm
 
 __all__ = ["BallPenalty", "NoPenalty"]
 
-#: shares by which the ball of a trial residual is smaller, until all that a lift may miss is in the ball itself
-SMALLER = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
+#: shares by which the ball of a lift is smaller, until the residual and its round-off are in the ball itself
+SMALLER = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6)
 
 
 class BallPenalty(ABC):
@@ -36,24 +38,22 @@ class BallPenalty(ABC):
         """Zero: there are no constraints."""
         return 0.0
 
-    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
-        """The residual r − H(x − δ) that a Newton step x leaves, with g(δ) − ⟨r', δ⟩.
+    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
+        """Zero is the only residual allowed if the radius is zero."""
+        return np.zeros_like(r), 0.0
 
-        The step is that of a slightly smaller ball, so that everything within the margin is in this one. In directions
-        that no lift can move, because H has no curvature there, the residual agrees with r.
-        """
+    def directions(self, delta: Array, r: Array, H: Array) -> Iterator[Array]:
+        """Newton steps x − δ in slightly smaller balls, so that the residual they leave is inside this one."""
         smaller = copy(self)
         for share in SMALLER:
             smaller.radius = (1.0 - share) * self.radius
-            try:
-                x = smaller.step(delta, -r, H)
-            except SolveError:
-                continue
-            with np.errstate(over="ignore", invalid="ignore"):  # a step may be too long for its product with H
-                trial = r - H @ (x - delta)
-                if self.norm(np.abs(trial) + margin) <= self.radius:
-                    return trial, max(self.value(delta) - float(trial @ delta), 0.0)
-        return None
+            with suppress(SolveError):
+                yield smaller.step(delta, -r, H) - delta
+
+    def slack(self, delta: Array, r: Array, margin: Array) -> float:
+        """g(δ) − ⟨r, δ⟩ if everything within the margin of r is in the ball, otherwise infinity."""
+        inside = self.norm(np.abs(r) + margin) <= self.radius
+        return max(self.value(delta) - float(r @ delta), 0.0) if inside else np.inf
 
     @abstractmethod
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
@@ -66,7 +66,3 @@ class NoPenalty(BallPenalty):
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """δ − H⁺ gradient."""
         return delta - solve_psd(H, gradient)
-
-    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float]:
-        """Zero is the only residual allowed."""
-        return np.zeros_like(r), 0.0
