@@ -13,8 +13,9 @@ from .norms import Norm
 
 __all__ = ["BallPenalty", "NoPenalty"]
 
-#: multiples of the margin by which coordinates give way, until a trial residual is in the ball
-GIVES = [2.0**i for i in range(20)]
+#: multiples of the margin by which coordinates give way, until a trial residual is in the ball; the residual may be in a
+#: column whose unit, and so its margin, is smaller by many orders of magnitude than that of the largest column
+GIVES = [2.0**i for i in range(50)]
 
 
 class BallPenalty(ABC):
