@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 
 import numpy as np
 
@@ -16,6 +17,16 @@ __all__ = ["BallPenalty", "NoPenalty"]
 #: multiples of the margin by which coordinates give way, until a trial residual is in the ball; the residual may be in a
 #: column whose unit, and so its margin, is smaller by many orders of magnitude than that of the largest column
 GIVES = [2.0**i for i in range(50)]
+
+
+#: depth of a smaller ball, relative to the radius, and shares of the way to it
+DEPTH, DEEPER = 1e-5, [2.0**-i for i in range(30, -1, -1)]
+
+
+def _agreeing(trial: Array, r: Array, fixed: Array, constant: Array) -> Array:
+    """The trial with the components of r along fixed directions, and its entries in constant columns."""
+    trial = trial + fixed @ (fixed.T @ (r - trial))
+    return np.where(constant, r, trial)
 
 
 class BallPenalty(ABC):
@@ -50,8 +61,24 @@ class BallPenalty(ABC):
         for give in GIVES:
             trial = np.sign(expected) * np.maximum(np.abs(expected) - give * margin, 0.0)
             if fixed.shape[1]:
-                trial = trial + fixed @ (fixed.T @ (r - trial))
-                trial[constant] = r[constant]
+                trial = _agreeing(trial, r, fixed, constant)
+            if self.norm(np.abs(trial) + margin) <= self.radius:
+                return trial, max(self.value(delta) - float(trial @ delta), 0.0)
+        return self._deeper_trial(delta, r, H, margin) if fixed.shape[1] else None
+
+    def _deeper_trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
+        """The trial moved towards that of a smaller ball, which keeps fixed directions; ``None`` if that ball has none.
+
+        With more columns than rows, coordinates cannot give way one by one.
+        """
+        smaller = copy(self)
+        smaller.radius = (1.0 - DEPTH) * self.radius
+        outer, inner = self._expected_residual(delta, r, H), smaller._expected_residual(delta, r, H)
+        if outer is None or inner is None:
+            return None
+        constant, fixed = H.diagonal() == 0.0, null_directions(H)
+        for share in DEEPER:
+            trial = _agreeing(outer + share * (inner - outer), r, fixed, constant)
             if self.norm(np.abs(trial) + margin) <= self.radius:
                 return trial, max(self.value(delta) - float(trial @ delta), 0.0)
         return None
