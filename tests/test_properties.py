@@ -18,7 +18,7 @@ from zoo import planted
 
 import pre_convex as pre
 from pre_convex.penalties import make_penalty
-from pre_convex.solvers.newton import newton
+from pre_convex.solvers.stages import newton
 
 EPS = float(np.finfo(float).eps)
 
@@ -258,7 +258,7 @@ def test_any_start_leads_to_the_same_answer(made, size):
     problem = made.problem
     spread = np.where(np.ptp(problem.features_q, axis=0) > 0.0, np.ptp(problem.features_q, axis=0), 1.0)
     start = 10.0**size * np.random.default_rng(made.seed).normal(size=problem.k) / spread
-    found = newton(problem, make_penalty(problem), tol=1e-8, start=start)
+    found = newton(problem, make_penalty(problem), pre.Settings(), start=start)
     lowest = proven(problem)
     slack = rounding(problem, found.delta, lowest.delta) + 1e-12 * (1.0 + abs(lowest.primal_value))
     if lowest.status is pre.Status.OPTIMAL:

@@ -43,7 +43,6 @@ def test_a_large_offset_of_features_and_target_changes_nothing(make, n, k, optio
     log_lik = rng.normal(size=n)
     near = make(F, log_lik, target, **options)
     far = make(F + SHIFT, log_lik, target + SHIFT, **options)
-    np.testing.assert_array_equal(near.centred_target, np.zeros(k))
     one, other = pre.solve(near), pre.solve(far)
     np.testing.assert_allclose(other.delta, one.delta, rtol=0.0, atol=1e-12 * np.abs(one.delta).max())
     assert other.certificate.primal_value == pytest.approx(one.certificate.primal_value, rel=1e-12)

@@ -5,8 +5,7 @@ import pytest
 from pre_convex_lab.solvers.cases import subgradient
 
 import pre_convex as pre
-from pre_convex.solvers import batch_newton
-from pre_convex.solvers.batch import make_batch
+from pre_convex.data.batch import make_batch
 
 
 def family(n=300, k=3, W=7, seed=0, radius=0.0, norm=2, spread=1.0, bases="own", features=None):
@@ -265,20 +264,6 @@ def test_passes_of_a_batch_agree_with_those_of_single_problems_for_any_guess(gue
         assert found.log_z[i] + batch.centre @ (3.0 * delta[w]) == pytest.approx(one.log_z, abs=1e-12)
         np.testing.assert_allclose(found.mean[i] + batch.centre, one.mean, atol=1e-12)
         np.testing.assert_allclose(found.covariance[i], one.covariance, atol=1e-12)
-
-
-def test_newton_steps_with_a_penalty_are_those_of_single_problems():
-    rng = np.random.default_rng(3)
-    root = rng.normal(size=(20, 4, 4)) * np.array([1.0, 10.0, 0.1, 1e-3])
-    H = root.transpose(0, 2, 1) @ root
-    delta, gradient = rng.normal(size=(2, 20, 4))
-    radius = 10.0 ** rng.uniform(-3, 1, 20)
-    problem = pre.RatioProblem(np.zeros(4), rng.normal(size=(9, 4)))
-    penalties = batch_newton.Penalties(problem, radius)
-    steps = penalties.step(delta, gradient, H, np.arange(20))
-    for w in range(20):
-        single = penalties.terms[float(radius[w])].step(delta[w], gradient[w], H[w])
-        np.testing.assert_allclose(steps[w], single, rtol=1e-6, atol=1e-9)
 
 
 def test_base_weights_radius_and_norm_come_from_a_problem():

@@ -7,7 +7,7 @@ from zoo import gaussian, planted
 
 import pre_convex as pre
 from pre_convex.penalties import make_penalty
-from pre_convex.solvers.newton import newton
+from pre_convex.solvers.stages import newton
 
 MANY = 160_000  # enough rows for the engine to use a subset
 
@@ -15,7 +15,7 @@ MANY = 160_000  # enough rows for the engine to use a subset
 @pytest.mark.parametrize(("radius", "norm"), [(0.0, 2), (0.05, 2), (0.05, np.inf), (0.05, 1)])
 def test_many_rows_take_few_passes_and_are_proven_on_all_rows(radius, norm):
     problem, delta = planted(n=MANY, k=4, radius=radius, norm=norm, strength=0.4)
-    result = newton(problem, make_penalty(problem), tol=1e-9)
+    result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-9))
     assert result.passes <= 6
     np.testing.assert_allclose(result.delta, delta, atol=1e-4)
     assert result.certificate.proves(1e-9)
@@ -150,7 +150,7 @@ def test_a_target_on_the_boundary_is_noticed_after_one_long_step_from_the_subset
         rng.normal(size=(n, k)), rng.normal(size=n), rng.random(n)
     F = rng.normal(size=(100_000, 60))
     problem = pre.RatioProblem(F[np.argmax(F[:, 0])], F)
-    result = newton(problem, make_penalty(problem), tol=1e-8)
+    result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8))
     assert result.certificate.proves(1e-8)  # the gap is small, but no finite δ is optimal
     assert result.may_diverge
 
@@ -179,34 +179,34 @@ def test_a_sparse_delta_has_exact_zeros_with_fewer_rows_than_features(n, k, twin
 def test_few_rows_are_solved_to_full_precision_from_any_start():
     problem, best = planted(n=300, k=3)
     for start in (None, best + 0.1, np.full(3, 1e3), np.full(3, -1e3)):  # a start worse than δ = 0 is dropped
-        result = newton(problem, make_penalty(problem), tol=1e-8, start=start)
+        result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8), start=start)
         np.testing.assert_allclose(result.delta, best, atol=1e-11)
         assert result.certificate.proves(1e-8)
         assert (result.free_directions, result.may_diverge) == (0, False)
         assert result.passes >= result.iterations + 1 >= 2
-    near = newton(problem, make_penalty(problem), tol=1e-8, start=best)
+    near = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8), start=best)
     assert near.iterations <= 1
 
 
 @pytest.mark.parametrize("verbose", [False, True])
 def test_verbose_prints_one_line_for_each_pass_over_all_rows(capsys, verbose):
     problem, _ = planted(n=300, k=3)
-    result = newton(problem, make_penalty(problem), tol=1e-8, verbose=verbose)
+    result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8), verbose=verbose)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == (result.passes if verbose else 0)
     many, _ = planted(n=100_001, k=4, strength=0.3)
-    result = newton(many, make_penalty(many), tol=1e-8, verbose=verbose)
+    result = newton(many, make_penalty(many), pre.Settings(tol=1e-8), verbose=verbose)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == (result.passes if verbose else 0)  # those over all rows
 
 
 def test_only_a_target_on_the_boundary_may_diverge():
     problem = pre.RatioProblem([1.0], [[0.0], [0.5], [1.0]])
-    assert newton(problem, make_penalty(problem), tol=1e-8).may_diverge
-    assert newton(problem, make_penalty(problem), tol=1e-8, start=np.array([5.0])).may_diverge
+    assert newton(problem, make_penalty(problem), pre.Settings(tol=1e-8)).may_diverge
+    assert newton(problem, make_penalty(problem), pre.Settings(tol=1e-8), start=np.array([5.0])).may_diverge
     inside = pre.RatioProblem([0.9], [[0.0], [0.5], [1.0]])
-    assert not newton(inside, make_penalty(inside), tol=1e-8).may_diverge
-    assert not newton(inside, make_penalty(inside), tol=1e-8, start=np.array([5.0])).may_diverge
+    assert not newton(inside, make_penalty(inside), pre.Settings(tol=1e-8)).may_diverge
+    assert not newton(inside, make_penalty(inside), pre.Settings(tol=1e-8), start=np.array([5.0])).may_diverge
 
 
 @pytest.mark.parametrize("start", [None, [1.0, 2.0, 3.0]])
@@ -214,7 +214,7 @@ def test_collinear_columns_give_the_shortest_delta(capsys, start):
     plain, best = planted(n=200, k=2)
     M = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]])
     problem = pre.RatioProblem(plain.target @ M, plain.features_q @ M, plain.log_base)
-    result = newton(problem, make_penalty(problem), tol=1e-9, start=None if start is None else np.array(start))
+    result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-9), start=None if start is None else np.array(start))
     assert result.free_directions == 1
     np.testing.assert_allclose(M @ result.delta, best, atol=1e-9)
     np.testing.assert_allclose(result.delta, np.linalg.pinv(M) @ best, atol=1e-9)  # the shortest
@@ -222,12 +222,12 @@ def test_collinear_columns_give_the_shortest_delta(capsys, start):
     assert result.certificate.proves(1e-9)
     spread = np.sqrt(np.trace(problem.hessian(result.delta)))  # of the columns as they were given
     assert result.certificate.spread == pytest.approx(spread)
-    assert newton(problem, make_penalty(problem), tol=1e-9, start=result.delta).iterations <= 1
+    assert newton(problem, make_penalty(problem), pre.Settings(tol=1e-9), start=result.delta).iterations <= 1
     assert capsys.readouterr().out == ""
-    again = newton(problem, make_penalty(problem), tol=1e-9, verbose=True)
+    again = newton(problem, make_penalty(problem), pre.Settings(tol=1e-9), verbose=True)
     assert len(capsys.readouterr().out.splitlines()) == again.passes
     off = pre.RatioProblem(problem.target + [0.0, 0.0, 1.0], problem.features_q, plain.log_base)
-    away = newton(off, make_penalty(off), tol=1e-9)
+    away = newton(off, make_penalty(off), pre.Settings(tol=1e-9))
     assert not away.certificate.proves(1e-9)
     assert (away.iterations, away.passes, away.free_directions) == (0, 1, 0)
     np.testing.assert_allclose(M @ away.delta, 0.0, atol=1e-9)  # constant on all rows
@@ -236,18 +236,18 @@ def test_collinear_columns_give_the_shortest_delta(capsys, start):
 
 def test_rows_that_are_all_equal():
     problem = pre.RatioProblem([2.0, 3.0], [[2.0, 3.0]] * 3)
-    result = newton(problem, make_penalty(problem), tol=1e-9)
+    result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-9))
     assert (result.free_directions, result.iterations, result.passes) == (2, 0, 1)
     assert not result.delta.any()
     assert result.certificate.proves(1e-9)
     ball = problem.with_radius(0.1)
-    result = newton(ball, make_penalty(ball), tol=1e-9)
+    result = newton(ball, make_penalty(ball), pre.Settings(tol=1e-9))
     assert result.free_directions == 2
     assert result.certificate.proves(1e-9)
     reached = pre.RatioProblem([2.0, 3.05], [[2.0, 3.0]] * 3, radius=0.1)
-    assert newton(reached, make_penalty(reached), tol=1e-9).certificate.proves(1e-9)
+    assert newton(reached, make_penalty(reached), pre.Settings(tol=1e-9)).certificate.proves(1e-9)
     missed = pre.RatioProblem([2.0, 4.0], [[2.0, 3.0]] * 3, radius=0.1)
-    result = newton(missed, make_penalty(missed), tol=1e-9)
+    result = newton(missed, make_penalty(missed), pre.Settings(tol=1e-9))
     assert not result.certificate.proves(1e-9)
     assert result.delta[1] > 0.0
 
@@ -256,7 +256,7 @@ def test_rows_that_are_all_equal():
 def test_a_target_off_the_span_of_the_rows_by_more_than_the_radius_is_not_proven(missed, ends):
     F = np.column_stack([np.random.default_rng(0).normal(size=(50, 2)), np.full(50, 3.0)])
     problem = pre.RatioProblem([0.1, 0.0, 0.1, 3.0 + missed], F[:, [0, 1, 0, 2]], radius=0.1)
-    result = newton(problem, make_penalty(problem), tol=1e-8)
+    result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8))
     assert (result.iterations == 0) is ends
     if ends:
         assert (result.passes, result.free_directions, result.may_diverge) == (1, 1, False)
