@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
@@ -13,11 +12,11 @@ from .typing import Array
 
 __all__ = [
     "EPS",
+    "PsdSolver",
     "eigen_directions",
     "least_squares",
     "null_directions",
     "positive_variances",
-    "psd_solver",
     "shrink_correlations",
     "smallest_pivot_ratio",
     "solve_psd",
@@ -61,34 +60,38 @@ def solve_psd(H: Array, rhs: Array) -> Array:
     >>> solve_psd(np.diag([4e-12, 0.0, 1e12]), np.array([4e-12, 0.0, 2e12]))
     array([1., 0., 2.])
     """
-    return psd_solver(H)(rhs)
+    return PsdSolver(H)(rhs)
 
 
-def psd_solver(H: Array) -> Callable[[Array], Array]:
-    """Function that maps rhs to H⁺ rhs and factors H once."""
-    C, s = _unit_diagonal(H)
-    factor, info = dpotrf(C, lower=1)  # direct LAPACK: SciPy's checks cost more than the work at small k
-    regular = info == 0 and factor.diagonal().min() ** 2 > 100 * RANK_TOLERANCE * len(C)
+class PsdSolver:
+    """Maps rhs to H⁺ rhs; factors H once."""
 
-    @cache
-    def eigen() -> tuple[Array, Array]:
-        """Eigenvectors and eigenvalues of C that count as positive."""
-        values, vectors = eigh(C)
-        keep = values > RANK_TOLERANCE * len(C) * max(values[-1], 1.0)
-        return vectors[:, keep], values[keep]
+    def __init__(self, H: Array) -> None:
+        self._C, self._s = _unit_diagonal(H)
+        self._factor, info = dpotrf(
+            self._C, lower=1
+        )  # direct LAPACK: SciPy's checks cost more than the work at small k
+        self._regular = info == 0 and self._factor.diagonal().min() ** 2 > 100 * RANK_TOLERANCE * len(self._C)
 
-    def apply(rhs: Array) -> Array:
+    def __call__(self, rhs: Array) -> Array:
+        """H⁺ rhs."""
+        C, s = self._C, self._s
         scaled = (rhs.T / s).T
-        if regular:
-            x = dpotrs(factor, scaled, lower=1)[0]
+        if self._regular:
+            x = dpotrs(self._factor, scaled, lower=1)[0]
             # the pivots of a singular matrix can look regular; the residual then does not
             if not np.abs(C @ x - scaled).max(initial=0.0) > RESIDUAL_TOLERANCE * np.abs(scaled).max(initial=0.0):
                 return np.asarray((x.T / s).T)
-        basis, values = eigen()
+        basis, values = self._eigen
         with np.errstate(over="ignore", invalid="ignore"):  # columns of tiny variance
             return np.asarray(((basis @ ((basis.T @ scaled).T / values).T).T / s).T)
 
-    return apply
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        """Eigenvectors and eigenvalues of C that count as positive."""
+        values, vectors = eigh(self._C)
+        keep = values > RANK_TOLERANCE * len(self._C) * max(values[-1], 1.0)
+        return vectors[:, keep], values[keep]
 
 
 def eigen_directions(H: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._internal.entropy import safe_log
-from .._internal.linear_algebra import EPS, psd_solver
+from .._internal.linear_algebra import EPS, PsdSolver
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, MAX_PARAMETER, as_vector, check_tol
@@ -236,7 +236,7 @@ def _dual_bound(problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty
     entropy = problem.log_base[positive] - np.log(weights[positive])
     depth = float(weights[positive] @ np.abs(problem.log_base[positive]))
     # what is left of the moment is worth ⟨λ, remainder⟩, λ being the multipliers of the moments in D
-    multipliers = np.abs(delta) + np.abs(psd_solver(lift.scatter)((weights[positive] * entropy) @ G[positive]))
+    multipliers = np.abs(delta) + np.abs(PsdSolver(lift.scatter)((weights[positive] * entropy) @ G[positive]))
     round_off = 2.0 * float(lifted.remainder @ multipliers) + value_round_off(depth)
     conjugate = lifted.slack - penalty.value(delta) + float(lifted.residual @ delta)
     return float(weights[positive] @ entropy) - conjugate - round_off

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._internal.linear_algebra import EPS, psd_solver
+from .._internal.linear_algebra import EPS, PsdSolver
 from .._internal.typing import Array
 from ..data.passes import Summary
 from ..data.requests import Push, Pushed, Requests
@@ -113,7 +113,7 @@ class Lift:
         residual, slack = trial
         # a target has to be hit as closely as it is known; a miss adds to the gap what it is worth
         allowed = margin + TARGET_NOISE * self._target
-        solve, d, left = psd_solver(self.scatter), np.zeros(r.size), r - residual
+        solve, d, left = PsdSolver(self.scatter), np.zeros(r.size), r - residual
         for _ in range(ROUNDS):
             d = d + solve(left)
             if not np.all(np.isfinite(d)):

@@ -35,7 +35,7 @@ FIRST_ROWS_MIN, FIRST_ROWS_MAX = 2_000, 20_000
 #: steps on a sample; more of them mean that the sample does not decide
 SAMPLE_STEPS = 40
 #: minimum number of rows of a lift, and of rows per feature
-LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 1_000, 5
+LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 20
 #: the smallest squared decrement to aim for
 SMALLEST_AIM = 1e-20
 #: passes over all rows that a plan considers
