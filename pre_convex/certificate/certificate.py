@@ -34,6 +34,7 @@ from ..problem import RatioProblem, as_problem
 from .lift import Lift, Sizes
 
 __all__ = [
+    "NO_PROOF",
     "Certificate",
     "Proof",
     "certificate_of",
@@ -138,6 +139,10 @@ class Proof(NamedTuple):
     gap: float
     noise: float
     spread: float
+
+
+#: proof of a δ that separates the target from all rows, where the value is unbounded below
+NO_PROOF = Proof(math.inf, 0.0, math.inf)
 
 
 def prove(delta: Array, summary: Summary, penalty: Penalty, sizes: Sizes, level: int = ALL) -> Requests[Proof]:

@@ -203,7 +203,7 @@ class Descent:
             return False
         if point.value < self.low_value:
             self.low_value = 2.0 * point.value
-        elif self.iterations % 5 != 4:
+        elif self.iterations not in (1, 2) and self.iterations % 5 != 4:
             return False
         top = yield Height(point.delta, self.level.number)
         margin = -self.penalty.value(point.delta) - top
