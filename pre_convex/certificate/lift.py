@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._internal.linear_algebra import EPS, psd_solver
+from .._internal.linear_algebra import EPS, null_part, psd_solver
 from .._internal.typing import Array
 from ..data.passes import Summary
 from ..data.requests import Push, Requests
@@ -107,7 +107,9 @@ class Lift:
         # a target has to be hit as closely as it is known; a miss adds to the gap what it is worth
         allowed = margin if penalty.relaxed else margin + TARGET_NOISE * self._target
         u = r - residual
-        d, left = np.zeros(u.size), u
+        # a target may be off the span of the rows by its last digit, in columns of large numbers
+        missed = null_part(self.scatter, allowed)
+        d, left = np.zeros(u.size), u if missed is None else u - missed(u)
         for _ in range(ROUNDS):
             d = d + self._solve(left)
             if not np.all(np.isfinite(d)):

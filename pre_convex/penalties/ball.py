@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from copy import copy
 
 import numpy as np
 
-from .._internal.linear_algebra import null_directions, solve_psd
+from .._internal.linear_algebra import null_part, solve_psd
 from .._internal.typing import Array
 from ..errors import SolveError
 from .norms import Norm
@@ -17,16 +18,8 @@ __all__ = ["BallPenalty", "NoPenalty"]
 #: multiples of the margin by which coordinates give way, until a trial residual is in the ball; the residual may be in a
 #: column whose unit, and so its margin, is smaller by many orders of magnitude than that of the largest column
 GIVES = [2.0**i for i in range(50)]
-
-
 #: depth of a smaller ball, relative to the radius, and shares of the way to it
-DEPTH, DEEPER = 1e-5, [2.0**-i for i in range(30, -1, -1)]
-
-
-def _agreeing(trial: Array, r: Array, fixed: Array, constant: Array) -> Array:
-    """The trial with the components of r along fixed directions, and its entries in constant columns."""
-    trial = trial + fixed @ (fixed.T @ (r - trial))
-    return np.where(constant, r, trial)
+DEPTH, SHARES = 1e-5, [2.0**-i for i in range(30, -1, -1)]
 
 
 class BallPenalty(ABC):
@@ -50,38 +43,38 @@ class BallPenalty(ABC):
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
         """The residual that a Newton step would leave, moved into the ball, with g(δ) − ⟨r', δ⟩.
 
-        Everything within the margin of it is in the ball. Every coordinate gives way by multiples of its own margin,
-        because units may differ by many orders of magnitude.
+        Everything within the margin of it is in the ball.
         """
         expected = self._expected_residual(delta, r, H)
         if expected is None:
             expected = self.norm.project(r, self.radius)
-        # a lift cannot move columns without variance, nor other directions without curvature
-        constant, fixed = H.diagonal() == 0.0, null_directions(H)
-        for give in GIVES:
-            trial = np.sign(expected) * np.maximum(np.abs(expected) - give * margin, 0.0)
-            if fixed.shape[1]:
-                trial = _agreeing(trial, r, fixed, constant)
-            if self.norm(np.abs(trial) + margin) <= self.radius:
-                return trial, max(self.value(delta) - float(trial @ delta), 0.0)
-        return self._deeper_trial(delta, r, H, margin) if fixed.shape[1] else None
-
-    def _deeper_trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
-        """The trial moved towards that of a smaller ball, which keeps fixed directions; ``None`` if that ball has none.
-
-        With more columns than rows, coordinates cannot give way one by one.
-        """
-        smaller = copy(self)
-        smaller.radius = (1.0 - DEPTH) * self.radius
-        outer, inner = self._expected_residual(delta, r, H), smaller._expected_residual(delta, r, H)
-        if outer is None or inner is None:
-            return None
-        constant, fixed = H.diagonal() == 0.0, null_directions(H)
-        for share in DEEPER:
-            trial = _agreeing(outer + share * (inner - outer), r, fixed, constant)
+        for trial in self._moved_inside(expected, delta, r, H, margin):
             if self.norm(np.abs(trial) + margin) <= self.radius:
                 return trial, max(self.value(delta) - float(trial @ delta), 0.0)
         return None
+
+    def _moved_inside(self, expected: Array, delta: Array, r: Array, H: Array, margin: Array) -> Iterator[Array]:
+        """Points from the expected residual on, further and further inside, that a lift can reach from r.
+
+        Every coordinate gives way by multiples of its own margin, because units may differ by many orders of magnitude.
+        """
+        moving = np.flatnonzero(H.diagonal() > 0.0)  # a lift does not change the others
+        fixed = null_part(H[np.ix_(moving, moving)], margin[moving]) if moving.size else None
+        trial = np.array(r)
+        if fixed is None:
+            for give in GIVES:
+                trial[moving] = (np.sign(expected) * np.maximum(np.abs(expected) - give * margin, 0.0))[moving]
+                yield trial
+            return
+        # a lift has not enough freedom for coordinates that give way one by one: move towards a smaller ball
+        smaller = copy(self)
+        smaller.radius = (1.0 - DEPTH) * self.radius
+        inner = smaller._expected_residual(delta, r, H)
+        inner = smaller.norm.project(r, smaller.radius) if inner is None else inner
+        for share in SHARES:
+            change = (expected + share * (inner - expected) - r)[moving]
+            trial[moving] = r[moving] + change - fixed(change)
+            yield trial
 
     def _expected_residual(self, delta: Array, r: Array, H: Array) -> Array | None:
         """r − H(x − δ) after the step x; ``None`` if there is no step."""
