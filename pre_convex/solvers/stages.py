@@ -237,9 +237,9 @@ class Staged:
     def _may_diverge(self, descent: Descent, point: Point, H0: Array, subset: Level | None) -> Requests[bool]:
         """Whether δ may belong to a diverging sequence; see :class:`Outcome`."""
         H = descent.curvature
-        if subset is not None and descent.largest_decrement > 0.5:
+        if not descent.exact and descent.largest_decrement > 0.5:
             # after a long step, secants may not show that the curvature vanished
-            H = (yield Tilt(point.delta, True, subset.number, guess=point.loss)).covariance
+            H = (yield Tilt(point.delta, True, (subset or self.everything).number, guess=point.loss)).covariance
         assert H is not None  # every descent has one
         return smallest_pivot_ratio(H, H0) <= max(1e4 * descent.decrement, ZERO_DISTANCE)
 
