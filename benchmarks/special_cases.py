@@ -7,20 +7,19 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from inspect import isgenerator
 from typing import Any
 
 import numpy as np
 
-from pre_convex.certificate import lift, mixture
-from pre_convex.data import rows
+from pre_convex.certificate import certificate, lift
 from pre_convex.errors import SolveError
-from pre_convex.feasibility import hull
-from pre_convex.penalties import ball, l1, linf, norms, polyhedral, step_program
-from pre_convex.solvers import boundary, newton
+from pre_convex.penalties import ball, l1, linf, polyhedral
+from pre_convex.solvers import boundary, newton, stages
 
 solve = import_module("pre_convex.solvers.solve")  # the package has a function of the same name
 
@@ -55,11 +54,6 @@ class SpecialCase:
     switches: tuple[Switch, ...]
 
 
-def instead(function: Function) -> Callable[[Function], Function]:
-    """Another function, whatever the original is."""
-    return lambda original: function
-
-
 def returning(value: Any) -> Callable[[Function], Function]:
     """A function that returns this value instead."""
     return lambda original: lambda *arguments, **options: value
@@ -68,6 +62,16 @@ def returning(value: Any) -> Callable[[Function], Function]:
 def keeping(position: int) -> Callable[[Function], Function]:
     """A function that returns one of its arguments instead."""
     return lambda original: lambda *arguments, **options: arguments[position]
+
+
+def asking_nothing(value: Any) -> Callable[[Function], Function]:
+    """A generator of requests that makes none and returns this value instead."""
+
+    def function(*arguments: Any, **options: Any) -> Generator[Any, Any, Any]:
+        return value
+        yield
+
+    return lambda original: function
 
 
 @contextmanager
@@ -104,8 +108,18 @@ def watch(cases: tuple[SpecialCase, ...]) -> Iterator[set[str]]:
                 except SolveError:
                     reached.add(case.name)
                     raise
+                if isgenerator(result):
+                    return noting(result, arguments)
+                note(result, arguments)
+                return result
+
+            def note(result: Any, arguments: tuple[Any, ...]) -> None:
                 if case.name not in reached and switch.counts(result, arguments):
                     reached.add(case.name)
+
+            def noting(requests: Any, arguments: tuple[Any, ...]) -> Generator[Any, Any, Any]:
+                result = yield from requests
+                note(result, arguments)
                 return result
 
             return function
@@ -124,15 +138,14 @@ def watch(cases: tuple[SpecialCase, ...]) -> Iterator[set[str]]:
 
 def _unchanged_solution(original: Function) -> Function:
     """The answer as it was, with the hull."""
-    return lambda problem, hull, solution, tol: replace(solution, hull=hull)
+    return lambda problem, hull, solution, settings: replace(solution, hull=hull)
 
 
 def _in_given_coordinates(original: Function) -> Function:
     """Newton in the coordinates of the problem, as if its covariance were well conditioned."""
 
-    def function(problem: Any, span: Any, tol: float, start: Any, verbose: bool) -> Any:
-        with replaced(newton, "well_conditioned", returning(True)):
-            return newton._newton(problem, ball.NoPenalty(problem.moment_norm, 0.0), tol, start, verbose)
+    def function(problem: Any, penalty: Any, span: Any, settings: Any, start: Any, verbose: bool) -> Any:
+        return stages._stages(problem, penalty, settings, start, verbose, collinear_ends=False)[0]
 
     return function
 
@@ -144,8 +157,8 @@ class _NoProgressError(Exception):
 def _stop_after_search(original: Function) -> Function:
     """The line search, which ends the run if it fails."""
 
-    def function(self: Any, point: Any, d: Any, gradient: Any) -> Any:
-        moved = original(self, point, d, gradient)
+    def function(self: Any, point: Any, d: Any) -> Generator[Any, Any, Any]:
+        moved = yield from original(self, point, d)
         if moved is None:
             raise _NoProgressError(point)
         return moved
@@ -156,8 +169,8 @@ def _stop_after_search(original: Function) -> Function:
 def _stop_without_step(original: Function) -> Function:
     """The step, which ends the run if there is none at a fresh covariance."""
 
-    def function(self: Any, point: Any, gradient: Any, H: Any, damping: float) -> Any:
-        d = original(self, point, gradient, H, damping)
+    def function(self: Any, point: Any, H: Any, damping: float) -> Any:
+        d = original(self, point, H, damping)
         if d is None and (point.summary.covariance is not None or damping > 0.0):
             raise _NoProgressError(point)
         return d
@@ -168,112 +181,27 @@ def _stop_without_step(original: Function) -> Function:
 def _run_until_stopped(original: Function) -> Function:
     """A run that returns the point where it gave up."""
 
-    def function(self: Any, *arguments: Any, **options: Any) -> Any:
+    def function(self: Any, *arguments: Any, **options: Any) -> Generator[Any, Any, Any]:
         try:
-            return original(self, *arguments, **options)
+            return (yield from original(self, *arguments, **options))
         except _NoProgressError as end:
+            self.reason = "no progress"
             return end.args[0]
 
     return function
 
 
-def _skipping(*names: str) -> Callable[[Function], Function]:
-    """Corrections of a lift without some of its linear solvers."""
-
-    def make(original: Function) -> Function:
-        def function(self: Any, solver: Any, u: Any) -> Any:
-            return None if getattr(solver, "__name__", "") in names else original(self, solver, u)
-
-        return function
-
-    return make
+def _all_rows(original: Function) -> Function:
+    """No subset is worth its cost."""
+    return lambda self, share: self.n
 
 
-def _solver_was(*names: str) -> Callable[[Any, tuple[Any, ...]], bool]:
-    return lambda result, arguments: getattr(arguments[1], "__name__", "") in names
+def _first_changed(result: Any, arguments: tuple[Any, ...]) -> bool:
+    return result is not arguments[0]
 
 
-def _bound_of_cost(original: Function) -> Function:
-    """½(1 + x) Σ μ_j c_j² with x = max(0, −min c), instead of the divergence that it bounds."""
-
-    def function(mu: Any, c: Any) -> float:
-        x = max(0.0, -float(c.min(initial=0.0)))
-        return np.inf if x > 1.0 else float(0.5 * (1.0 + x) * (mu @ (c * c)))
-
-    return function
-
-
-def _first_trial(original: Function) -> Function:
-    return lambda *arguments: original(*arguments)[:1]
-
-
-def _first_distance(original: Function) -> Function:
-    """The search in the given coordinates, twice."""
-    last = None
-
-    def function(rows: Any, b: Any, norm: Any, scale: float, index: Any, rtol: float, basis: Any) -> Any:
-        nonlocal last
-        if last is None or _is_identity(basis):
-            last = original(rows, b, norm, scale, index, rtol, basis)
-        return last
-
-    return function
-
-
-def _is_identity(basis: Any) -> bool:
-    return basis.shape[0] == basis.shape[1] and bool(np.all(basis == np.eye(len(basis))))
-
-
-def _second_distance(result: Any, arguments: tuple[Any, ...]) -> bool:
-    return not _is_identity(arguments[6])
-
-
-def _proof_improved(result: Any, arguments: tuple[Any, ...]) -> bool:
-    return result is not arguments[1]
-
-
-def _changed_delta(result: Any, arguments: tuple[Any, ...]) -> bool:
-    return not np.array_equal(result, arguments[1])
-
-
-def _zeros_set(result: Any, arguments: tuple[Any, ...]) -> bool:
-    return result[0] is not arguments[2]
-
-
-def _several(result: Any, arguments: tuple[Any, ...]) -> bool:
-    return len(result) > 1
-
-
-def _no_step(*arguments: Any) -> Any:
-    raise SolveError("no cvxpy step")
-
-
-def _point_and_proof(problem: Any, descent: Any, point: Any, penalty: Any, subset: Any, tol: float, proof: Any) -> Any:
-    return point, proof
-
-
-def _no_trials(self: Any, delta: Any, r: Any, H: Any) -> list[Any]:
-    return []
-
-
-def _same_direction(rows: Any, v: Any) -> list[Any]:
-    return [v]
-
-
-def _as_projected(self: Any, point: Any, r: Any, fixed: Any) -> Any:
-    return point
-
-
-def _project(self: Any, r: Any, radius: float, variances: Any) -> Any:
-    return self.project(r, radius)
-
-
-def _flat(original: Function) -> Function:
-    return lambda self, r, radius, variances: original(self, r, radius, np.ones_like(r))
-
-
-def _descent(name: str, *rest: Any) -> Switch:
-    return Switch(newton._DampedNewton, name, *rest)
+def _fewer_rows(result: Any, arguments: tuple[Any, ...]) -> bool:
+    return bool(result < arguments[0].n)
 
 
 def _failed(result: Any, arguments: tuple[Any, ...]) -> bool:
@@ -284,81 +212,33 @@ def _never(result: Any, arguments: tuple[Any, ...]) -> bool:
     return False
 
 
-_SHORTEN = tuple(
-    Switch(owner, "shorten", keeping(1), _changed_delta)
-    for owner in (ball.BallPenalty, polyhedral.PolyhedralPenalty, l1.L1Penalty)
-)
+def _descent(name: str, *rest: Any) -> Switch:
+    return Switch(newton.Descent, name, *rest)
+
 
 SPECIAL_CASES = (
-    SpecialCase("restart: vertex of [D]", (Switch(solve, "vertex_start", returning(None), was_true),)),
-    SpecialCase(
-        "restart: continuation of base weights", (Switch(solve, "continuation_start", returning(None), was_true),)
-    ),
-    SpecialCase("restarts, all", (Switch(solve, "_restart", returning(None)),)),
-    SpecialCase(
-        "mixture bounds",
-        (
-            Switch(solve, "with_mixture_bound", keeping(1), _proof_improved),
-            Switch(boundary, "with_mixture_bound", keeping(1), _proof_improved),
-        ),
-    ),
-    SpecialCase("mixture with other rows", (Switch(mixture, "_mix_with_hull", returning(-np.inf)),)),
     SpecialCase("smallest face", (Switch(boundary, "smallest_face", returning(None)),)),
-    SpecialCase("radius equal to the distance", (Switch(boundary, "_solve_at_hull_distance", _unchanged_solution),)),
-    SpecialCase("rebalanced weights on a face", (Switch(boundary, "rebalance", keeping(1)),)),
-    SpecialCase(
-        "boundary answers, all",
-        (
-            Switch(solve, "solve_on_boundary", _unchanged_solution),
-            Switch(boundary, "solve_on_boundary", _unchanged_solution),
-        ),
-    ),
+    SpecialCase("boundary answers", (Switch(solve, "solve_on_boundary", _unchanged_solution),)),
     SpecialCase("norms 1, inf: guesses", (Switch(polyhedral.PolyhedralPenalty, "_guess", returning(None)),)),
-    SpecialCase("norms 1, inf: cvxpy step", (Switch(step_program.StepProgram, "solve", instead(_no_step)),)),
     SpecialCase("norm 1: search of ties", (Switch(linf, "search_ties", returning(None)),)),
     SpecialCase("norm inf: search of signs", (Switch(l1, "search_signs", returning(None)),)),
-    SpecialCase("own coordinates", (Switch(newton, "_in_coordinates", _in_given_coordinates),)),
-    SpecialCase("exact zeros", (Switch(newton, "_with_exact_zeros", instead(_point_and_proof), _zeros_set),)),
+    SpecialCase("own coordinates", (Switch(stages, "_in_coordinates", _in_given_coordinates),)),
+    SpecialCase("subset", (Switch(stages.Staged, "_subset_size", _all_rows, _fewer_rows),)),
+    SpecialCase("shrink_correlations", (Switch(stages, "shrink_correlations", keeping(0), _first_changed),)),
+    SpecialCase("secants", (Switch(newton, "update_curvature", keeping(0), _first_changed),)),
     SpecialCase(
         "damping after a failed search",
         (
             _descent("_search", _stop_after_search, _failed),
-            _descent("_step", _stop_without_step, _failed),
+            _descent("_direction", _stop_without_step, _failed),
             _descent("run", _run_until_stopped, _never),
         ),
     ),
     SpecialCase("_misses_gradient", (_descent("_misses_gradient", returning(False), was_true),)),
-    SpecialCase("_curvature_vanishes", (_descent("_curvature_vanishes", returning(False), was_true),)),
-    SpecialCase("_diverges", (_descent("_diverges", returning(False), was_true),)),
-    SpecialCase(
-        "lift by factor", (Switch(lift.Lift, "_refine", _skipping("_solve_factor"), _solver_was("_solve_factor")),)
-    ),
-    SpecialCase(
-        "lift by weighted factor",
-        (Switch(lift.Lift, "_refine", _skipping("_solve_weighted"), _solver_was("_solve_weighted")),),
-    ),
-    SpecialCase(
-        "lift by either factor",
-        (Switch(lift.Lift, "_refine", _skipping("_solve_factor", "_solve_weighted"), _solver_was("_solve_factor")),),
-    ),
-    SpecialCase("bound for given weights", (Switch(ball.BallPenalty, "bound", returning(-np.inf)),)),
-    SpecialCase(
-        "trial residuals after the first", (Switch(ball.NormPenalty, "trial_residuals", _first_trial, _several),)
-    ),
-    SpecialCase("trial: expected residual", (Switch(ball.NormPenalty, "_expected_residual", instead(_no_trials)),)),
-    SpecialCase("trial: fixed directions", (Switch(ball.BallPenalty, "_project_along", instead(_as_projected)),)),
-    SpecialCase(
-        "projection in units of variances",
-        (
-            Switch(norms.Euclidean, "project_weighted", instead(_project)),
-            Switch(norms.Taxicab, "project_weighted", _flat),
-        ),
-    ),
-    SpecialCase("shorten", _SHORTEN),
-    SpecialCase("shrink_correlations", (Switch(newton, "shrink_correlations", keeping(0)),)),
-    SpecialCase("exact cost of a lift", (Switch(lift, "tilting_cost", _bound_of_cost),)),
-    SpecialCase("origin of rows", (Switch(rows, "choose_origin", returning(None), was_true),)),
-    SpecialCase("hull: second search", (Switch(hull, "_distance", _first_distance, _second_distance),)),
-    SpecialCase("hull: normals of a face", (Switch(hull, "_face_normals", instead(_same_direction)),)),
-    SpecialCase("hull: asked when a step fails", (Switch(solve, "is_too_far", returning(False)),)),
+    SpecialCase("_diverges", (_descent("_diverges", asking_nothing(False), was_true),)),
+    SpecialCase("_may_diverge", (Switch(stages.Staged, "_may_diverge", asking_nothing(False), was_true),)),
+    SpecialCase("trial: expected residual", (Switch(ball.BallPenalty, "_expected_residual", returning(None)),)),
+    SpecialCase("trial: fixed directions", (Switch(ball, "null_part", returning(None), was_true),)),
+    SpecialCase("lift: fixed directions", (Switch(lift, "null_part", returning(None), was_true),)),
+    SpecialCase("bound for given weights", (Switch(certificate, "_dual_bound", asking_nothing(-np.inf)),)),
 )

@@ -81,6 +81,12 @@ _SOLVER_MARKS = (
     *("recommendation", "summary", "success", "claims", "times", "growth", "primal-dual", "unsolved", "method"),
 )
 RESULTS: dict[str, Result] = {
+    "ablation": Result(
+        _csv("ablation", "ablation-first-edition"),  # the second is of version 0.1, and stays as it is
+        "make ablation ARGS=--store",
+        (*ENGINE, *_scripts("ablation", "special_cases", "realistic", "random_problems"), *SETS),
+        (("docs/ablation.md", "ablation"),),
+    ),
     "campaign": Result(
         _csv("campaign"),
         "make campaign ARGS=--store",

@@ -16,6 +16,7 @@ __all__ = [
     "eigen_directions",
     "least_squares",
     "null_directions",
+    "null_part",
     "positive_variances",
     "shrink_correlations",
     "smallest_pivot_ratio",
@@ -116,12 +117,37 @@ def null_directions(H: Array) -> Array:
     >>> abs(null_directions(np.diag([1e-12, 0.0, 1e12])).ravel())
     array([0., 1., 0.])
     """
-    if well_conditioned(H):  # costs a hundredth of the eigenvectors
-        return np.zeros((len(H), 0))
-    C, s = _unit_diagonal(H)
-    values, vectors = eigh(C)
-    null = vectors[:, values <= RANK_TOLERANCE * len(C) * max(float(values[-1]), 1.0)]
+    null, s = _scaled_null(H)
     return np.asarray(np.linalg.qr(null / s[:, None])[0])
+
+
+def null_part(H: Array, unit: Array | None = None) -> Callable[[Array], Array] | None:
+    """Function that maps x to a part of it without which x is some H d; ``None`` if H is far from singular.
+
+    The part is as small as possible in units of each column, by default its standard deviation, so that it is accurate
+    whatever the scales.
+
+    Examples
+    --------
+    >>> null_part(np.diag([1e-12, 0.0, 1e12]))(np.array([1.0, 2.0, 3.0]))
+    array([0., 2., 0.])
+    """
+    null, s = _scaled_null(H)
+    if not null.shape[1]:
+        return None
+    if unit is None:
+        return lambda x: np.asarray(s * (null @ (null.T @ (x / s))))
+    Q, R = np.linalg.qr((unit / s)[:, None] * null)
+    return lambda x: np.asarray(unit * (Q @ np.linalg.lstsq(R.T, null.T @ (x / s))[0]))
+
+
+def _scaled_null(H: Array) -> tuple[Array, Array]:
+    """(N, s): orthonormal basis N of the null space of H / (s s'), whose diagonal is one."""
+    C, s = _unit_diagonal(H)
+    if well_conditioned(H):  # costs a hundredth of the eigenvectors
+        return np.zeros((len(H), 0)), s
+    values, vectors = eigh(C)
+    return vectors[:, values <= RANK_TOLERANCE * len(C) * max(float(values[-1]), 1.0)], s
 
 
 def least_squares(B: Array, U: Array, unit: Array | None = None) -> Array:

@@ -39,6 +39,8 @@ SAMPLE_STEPS = 40
 LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 20
 #: the smallest squared decrement to aim for
 SMALLEST_AIM = 1e-20
+#: share of the curvature at δ = 0 below which it may vanish, so that secants do not suffice
+LITTLE_CURVATURE = 1e-4
 #: passes over all rows that a plan considers
 PLANNED_PASSES = range(2, 9)
 
@@ -240,10 +242,10 @@ class Staged:
     def _may_diverge(self, descent: Descent, point: Point, H0: Array, subset: Level | None) -> Requests[bool]:
         """Whether δ may belong to a diverging sequence; see :class:`Outcome`."""
         H = descent.curvature
-        if subset is not None and descent.largest_decrement > 0.5:
-            # after a long step, secants may not show that the curvature vanished
-            H = (yield Tilt(point.delta, True, subset.number, guess=point.loss)).covariance
         assert H is not None  # every descent has one
+        if not descent.exact and (descent.largest_decrement > 0.5 or smallest_pivot_ratio(H, H0) < LITTLE_CURVATURE):
+            # after a long step, or with little curvature left, secants may not show that the curvature vanished
+            H = (yield Tilt(point.delta, True, (subset or self.everything).number, guess=point.loss)).covariance
         return smallest_pivot_ratio(H, H0) <= max(1e4 * descent.decrement, ZERO_DISTANCE)
 
     def _end_stage(self, name: str, descent: Descent, gap: float = math.nan) -> None:

@@ -124,5 +124,7 @@ def test_every_solver_finds_the_golden_distance(entry):
     for name, engine in engines().items():
         solution = engine(problem)
         assert solution.status is pre.Status.INFEASIBLE, name
-        assert solution.hull.radius == pytest.approx(float(entry["minimal_radius"]), rel=1e-12), name
-        assert solution.hull.lower == pytest.approx(float(entry["minimal_radius"]), rel=1e-12), name
+        distance = float(entry["minimal_radius"])
+        assert solution.hull.lower <= distance * (1 + 1e-15), name
+        assert solution.hull.radius >= distance * (1 - 1e-15), name
+        assert solution.hull.radius - solution.hull.lower <= 1e-7 * distance, name  # the accuracy that was asked for

@@ -54,7 +54,6 @@ def test_answers_are_those_of_single_solves(radius, norm, bases):
     F, targets, log_bases, delta = family(radius=radius, norm=norm, bases=bases)
     found = pre.solve_many(F, targets, log_bases, radius=radius, norm=norm)
     assert found.ok.all()
-    assert not found.solved_singly
     np.testing.assert_allclose(found.delta, delta, atol=1e-7)
     for w, one in enumerate(singles(F, targets, log_bases, radius, norm)):
         assert found.status[w] is one.status
@@ -72,7 +71,6 @@ def test_many_rows_are_solved_through_a_subset(radius, norm, spread):
     F, targets, log_bases, delta = family(42_000, W=4, spread=spread, radius=radius, norm=norm)
     found = pre.solve_many(F, targets, log_bases, radius=radius, norm=norm, tol=1e-9)
     assert found.ok.all()
-    assert not found.solved_singly
     assert found.passes < 10
     np.testing.assert_allclose(found.delta, delta, atol=1e-3)
     for w, one in enumerate(singles(F, targets, log_bases, radius, norm, tol=1e-9)):
@@ -130,6 +128,17 @@ def test_offsets_of_log_base_weights_do_not_matter(offset):
     assert shared.ok.all()
 
 
+@pytest.mark.parametrize("n", [300, 150_000])
+@pytest.mark.parametrize(("radius", "norm"), [(0.0, 2), (0.05, 2), (0.05, np.inf), (0.05, 1)])
+def test_a_batch_of_one_problem_gives_the_answer_of_solve(n, radius, norm):
+    F, targets, log_bases, _ = family(n, W=1, radius=radius, norm=norm)
+    one = pre.solve(pre.RatioProblem(targets[0], F, log_bases[0], radius=radius, norm=norm), tol=1e-14, check=False)
+    found = pre.solve_many(F, targets, log_bases, radius=radius, norm=norm, tol=1e-14)
+    np.testing.assert_allclose(found.delta[0], one.delta, atol=1e-7)
+    assert found[0].settings.tol == 1e-14
+    assert [stage.name for stage in found[0].trace] == [stage.name for stage in one.trace]
+
+
 def test_one_problem_and_one_feature():
     F, targets, log_bases, delta = family(k=1, W=1)
     found = pre.solve_many(F[:, 0], targets, log_bases)
@@ -146,7 +155,6 @@ def test_problems_without_a_solution_do_not_affect_the_others():
     found = pre.solve_many(F, bad, log_bases)
     names = [status.name for status in found.status]
     assert names == ["OPTIMAL", "INFEASIBLE", "OPTIMAL", "OPTIMAL", "BOUNDARY", "OPTIMAL"]
-    assert set(found.solved_singly) == {1, 4}
     assert found[1].hull.radius > 0.0
     assert found.ok.tolist() == [True, False, True, True, False, True]
     good = np.array([0, 2, 3, 5])
@@ -161,7 +169,6 @@ def test_a_problem_without_a_solution_among_many_rows():
     bad = np.concatenate([targets, [[9.0, 9.0]]])
     found = pre.solve_many(F, bad, np.concatenate([log_bases, log_bases[:1]]))
     assert [status.name for status in found.status] == ["OPTIMAL"] * 4 + ["INFEASIBLE"]
-    assert set(found.solved_singly) == {4}
     check_proofs(found)
 
 
@@ -172,7 +179,7 @@ def test_targets_far_outside_the_hull_are_detected_in_few_passes():
     targets[3] = F.mean(axis=0) + 0.01
     found = pre.solve_many(F, targets)
     assert [status.name for status in found.status] == ["INFEASIBLE"] * 3 + ["OPTIMAL", "INFEASIBLE"]
-    assert found.passes <= 8  # 42 if separation is checked only now and then
+    assert found.passes <= 15  # steps that diverge are recognised early
     assert found.delta[3] == pytest.approx(pre.solve(pre.RatioProblem(targets[3], F)).delta, abs=1e-7)
 
 

@@ -16,9 +16,7 @@ def assert_known(solution, animal):
     if animal.kind is INFEASIBLE:
         assert solution.hull.radius == pytest.approx(known.minimal_radius, rel=1e-9)
         return
-    # at a radius equal to the distance, the value decreases like 1/|δ|, and round-off grows with |δ|
-    slow = animal.kind is BOUNDARY and animal.problem.radius > 0.0
-    assert solution.gap <= (1e-5 if slow else 1e-8) * scale
+    assert solution.gap <= 1e-8 * scale
     assert animal.value - 1e-12 * scale <= solution.primal_value + solution.certificate.noise
     assert solution.primal_value <= animal.value + solution.gap + 1e-12 * scale
     if known.delta is not None:
@@ -206,11 +204,6 @@ def test_options_of_a_registry_entry_are_used(monkeypatch):
         pre.solve(problem, solver="CLARABEL", polish=False)
     assert error.value.solution.status in (pre.Status.INACCURATE, pre.Status.FAILED)
     assert "CLARABEL" in str(error.value)
-
-
-def test_verbose_prints_each_pass(capsys):
-    pre.solve(planted()[0], verbose=True)
-    assert "pass   1  value" in capsys.readouterr().out
 
 
 def test_radius_path_is_what_single_solves_give():
