@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +18,6 @@ __all__ = [
     "least_squares",
     "null_directions",
     "null_part",
-    "positive_variances",
     "shrink_correlations",
     "smallest_pivot_ratio",
     "solve_psd",
@@ -121,24 +121,21 @@ def null_directions(H: Array) -> Array:
     return np.asarray(np.linalg.qr(null / s[:, None])[0])
 
 
-def null_part(H: Array, unit: Array | None = None) -> Callable[[Array], Array] | None:
-    """Function that maps x to a part of it without which x is some H d; ``None`` if H is far from singular.
+def null_part(H: Array, unit: Array) -> Callable[[Array], Array] | None:
+    """Function that maps x to the part of it without which x is some H d; ``None`` if H is far from singular.
 
-    The part is as small as possible in units of each column, by default its standard deviation, so that it is accurate
-    whatever the scales.
+    The part is as small as possible with each column in its own unit.
 
     Examples
     --------
-    >>> null_part(np.diag([1e-12, 0.0, 1e12]))(np.array([1.0, 2.0, 3.0]))
+    >>> null_part(np.diag([1e-12, 0.0, 1e12]), np.ones(3))(np.array([1.0, 2.0, 3.0]))
     array([0., 2., 0.])
     """
     null, s = _scaled_null(H)
     if not null.shape[1]:
         return None
-    if unit is None:
-        return lambda x: np.asarray(s * (null @ (null.T @ (x / s))))
-    Q, R = np.linalg.qr((unit / s)[:, None] * null)
-    return lambda x: np.asarray(unit * (Q @ np.linalg.lstsq(R.T, null.T @ (x / s))[0]))
+    Q, triangle = np.linalg.qr((unit / s)[:, None] * null)
+    return lambda x: np.asarray(unit * (Q @ np.linalg.lstsq(triangle.T, null.T @ (x / s))[0]))
 
 
 def _scaled_null(H: Array) -> tuple[Array, Array]:
@@ -214,12 +211,6 @@ def symmetric_root(H: Array) -> Array:
     C, s = _unit_diagonal(H)
     values, vectors = eigh(C)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T * s)
-
-
-def positive_variances(H: Array) -> Array:
-    """Diagonal of H, bounded away from zero."""
-    diagonal = H.diagonal()
-    return np.maximum(diagonal, max(1e-30 * float(diagonal.max()), 1e-300))
 
 
 def well_conditioned(H: Array) -> bool:
