@@ -20,7 +20,7 @@ from .stages import newton
 __all__ = ["solve_on_boundary"]
 
 #: largest tolerance on a face: the weights must match the target closely, since δ itself diverges
-FACE_TOL = 1e-10
+FACE_TOL = 1e-14
 
 
 def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, settings: Settings) -> Solution:
