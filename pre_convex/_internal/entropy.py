@@ -104,8 +104,9 @@ def negative_kl(mu: Array, log_base: Array) -> float:
     >>> negative_kl(np.array([0.5, 0.5, 0.0]), np.log([0.5, 0.5, 1e-300]))
     0.0
     """
-    positive = mu > 0.0
-    return float(entr(mu).sum() + mu[positive] @ log_base[positive])
+    terms, positive = entr(mu), mu > 0.0
+    terms[positive] += mu[positive] * log_base[positive]  # NumPy sums in pairs, which is more accurate than a product
+    return float(terms.sum())
 
 
 def tilting_cost(mu: Array, c: Array) -> float:

@@ -11,16 +11,19 @@ face, and the search continues with them.
 
 from __future__ import annotations
 
+from functools import partial
+from operator import add
+
 import numpy as np
-from numpy.typing import NDArray
 
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_ENTRY
 from ..data.affine_span import affine_span_of
+from ..data.rows import Rows
 from ..problem import RatioProblem
 from .hull import Hull
 
-__all__ = ["restrict", "row_sizes", "smallest_face", "spanning_rows"]
+__all__ = ["restrict", "smallest_face", "spanning_rows"]
 
 #: round-off of a mean of rows, relative to its size
 ROUND_OFF = 2e-15
@@ -32,38 +35,35 @@ ON_PLANE = 1e-11
 FIRST_ROWS, ADDED_ROWS = 50, 100
 #: tolerances of the linear programs
 LP_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+#: cosines and multipliers of a linear program that count as positive
+POSITIVE = 1e-9
 #: limit on linear programs for one face
 MAX_ROUNDS = 50
 
 
-def restrict(problem: RatioProblem, index: Index, target: Array) -> RatioProblem:
-    """The problem on some of the rows, with another target; numbers too small for a problem become zero."""
-    features = problem.features_q[index]
-    features, target = (np.where(np.abs(x) < SMALLEST, 0.0, x) for x in (features, target))
+def restrict(problem: RatioProblem, index: Index) -> RatioProblem:
+    """The problem on some of the rows; columns too small for a problem become zero."""
+    features, target = problem.features_q[index], problem.target.copy()
+    tiny = np.maximum(features.max(axis=0), -features.min(axis=0)) < SMALLEST
+    features[:, tiny] = target[tiny] = 0.0
     return RatioProblem(target, features, problem.log_base[index]).centred_at_target()
 
 
-def row_sizes(problem: RatioProblem, index: Index) -> Array:
-    """Largest size in every column of some rows and of the target, the unit of round-off; one for zero columns."""
-    size = np.abs(problem.features_q[index]).max(axis=0, initial=0.0) + np.abs(problem.target)
-    return np.where(size > 0.0, size, 1.0)
-
-
-def spanning_rows(problem: RatioProblem, hull: Hull) -> tuple[Index, Array]:
-    """The fewest rows of the nearest point that have b itself in their hull, and their weights.
+def spanning_rows(problem: RatioProblem, hull: Hull) -> Index:
+    """The fewest rows of the nearest point that have b itself in their hull.
 
     Rows close to a face, as on a moment curve, may have a weight in the nearest point that is only round-off.
     """
-    b, size = problem.target, row_sizes(problem, hull.index)
+    relative = problem.rows.take(hull.index).features
+    size = np.abs(relative).max(axis=0) + np.abs(problem.target)
+    centred = relative / np.where(size > 0.0, size, 1.0)
     for least in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12):
-        index = hull.index[hull.weights > least]
-        centred = (problem.features_q[index] - b) / size
-        weights = np.linalg.lstsq(np.vstack([centred.T, np.ones(index.size)]), np.append(0.0 * b, 1.0))[0]
-        miss = np.abs(weights @ problem.features_q[index] - b)
-        if index.size and np.all(weights > 0.0) and np.all(miss <= ROUND_OFF * size):
-            return index, weights
-    positive = hull.weights > 0.0
-    return hull.index[positive], hull.weights[positive] / hull.weights[positive].sum()
+        some = hull.weights > least
+        system = np.vstack([centred[some].T, np.ones(np.count_nonzero(some))])
+        weights = np.linalg.lstsq(system, np.eye(1, len(system), problem.k)[0])[0]
+        if weights.size and np.all(weights > 0.0) and np.all(np.abs(weights @ centred[some]) <= ROUND_OFF):
+            return hull.index[some]
+    return hull.index[hull.weights > 0.0]
 
 
 def smallest_face(problem: RatioProblem, index: Index, min_sine: float) -> tuple[Index, Array] | None:
@@ -72,52 +72,55 @@ def smallest_face(problem: RatioProblem, index: Index, min_sine: float) -> tuple
     Parameters
     ----------
     problem : RatioProblem
-        With its target as the origin.
+        Its rows are in memory.
     index : ndarray of int
         Rows that span the target.
     min_sine : float
         Sine of the smallest angle by which every other row must lie below the face.
     """
-    positive = problem.positive_rows
-    space = affine_span_of(problem.rows)
-    Z = problem.rows.take(positive).features @ space.basis
-    on_face = np.isin(positive, index)
+    rows, space = problem.rows, affine_span_of(problem.rows)
     while True:
-        complement = _complement(Z[on_face])
-        A = Z @ complement
-        size = np.sqrt(np.square(A).sum(axis=1))
-        on_face |= size <= ON_PLANE
-        if complement.shape[1] == 0 or on_face.all():
+        basis = space.basis @ _complement(rows.take(index).features @ space.basis)
+        if basis.shape[1] == 0:
             return None
-        rest = np.flatnonzero(~on_face)
-        y, margin, tight = _largest_margin(A[rest] / size[rest, None])
-        if margin > min_sine:
-            return positive[on_face], space.basis @ (complement @ y)
-        if not tight.any():
+        y, cosines, tight = _largest_margin(rows, basis, -space.centre @ basis, index)
+        if -cosines.max() > min_sine:
+            face = np.flatnonzero((cosines == -np.inf) & (problem.log_base > -np.inf))
+            return None if face.size == problem.positive_rows.size else (face, basis @ y)
+        if tight.size == 0:
             return None
-        on_face[rest[tight]] = True
+        index = np.append(index, tight)
 
 
 def _complement(Z: Array) -> Array:
     """Orthonormal basis of the directions orthogonal to all rows."""
-    if len(Z) > Z.shape[1]:  # the triangular factor has the same singular values and is smaller
-        Z = np.asarray(np.linalg.qr(Z, mode="r"))
     _, singular, rotation = np.linalg.svd(Z, full_matrices=True)
     return np.asarray(rotation[np.count_nonzero(singular > ON_PLANE) :].T)
 
 
-def _largest_margin(A: Array) -> tuple[Array, float, NDArray[np.bool_]]:
-    """(y, m, rows with a positive multiplier) of the linear program, by adding violated rows to a working set."""
+def _largest_margin(rows: Rows, basis: Array, y: Array, index: Index) -> tuple[Array, Array, Index]:
+    """(y, cosines of all rows, rows with a positive multiplier) of the linear program, which starts with few rows.
+
+    Every pass adds rows that violate its constraints, at first those that are highest in the direction of the given y.
+    """
     from scipy.optimize import linprog
 
-    n, k = A.shape
-    working = np.arange(n)
-    if n > FIRST_ROWS * k + ADDED_ROWS:
-        working = np.argsort(A @ A.mean(axis=0))[: FIRST_ROWS * k]
-    for _ in range(MAX_ROUNDS):
+    k = y.size
+    working, margin = np.zeros(0, dtype=np.intp), np.inf
+    for count in (FIRST_ROWS * k, *[ADDED_ROWS] * MAX_ROUNDS):
+        cosines = np.concatenate(rows.reduce(partial(_cosines, basis=basis, y=y), add))
+        cosines[index] = -np.inf
+        others = cosines.copy()
+        others[working] = -np.inf
+        new = np.argpartition(-others, min(count, others.size) - 1)[:count]
+        new = new[others[new] > POSITIVE - margin]
+        if new.size == 0:
+            return y, cosines, working[result.ineqlin.marginals < -POSITIVE] if working.size else working
+        working = np.append(working, new)
+        F = rows.take(working).features @ basis
         result = linprog(
             np.append(np.zeros(k), -1.0),
-            A_ub=np.column_stack([A[working], np.ones(working.size)]),
+            A_ub=np.column_stack([F / np.linalg.norm(F, axis=1)[:, None], np.ones(working.size)]),
             b_ub=np.zeros(working.size),
             bounds=[(-1.0, 1.0)] * k + [(0.0, 1.0)],
             options=LP_OPTIONS,
@@ -125,12 +128,15 @@ def _largest_margin(A: Array) -> tuple[Array, float, NDArray[np.bool_]]:
         if result.status != 0:
             break
         y, margin = result.x[:-1], float(result.x[-1])
-        heights = A @ y
-        above = np.flatnonzero(heights > -margin + 1e-9)
-        new = np.setdiff1d(above, working)
-        if new.size == 0:
-            tight = np.zeros(n, dtype=bool)
-            tight[working] = result.ineqlin.marginals < -1e-9
-            return y, -float(heights.max()), tight
-        working = np.union1d(working, new[np.argsort(-heights[new])[:ADDED_ROWS]])
-    return np.zeros(k), 0.0, np.zeros(n, dtype=bool)
+    return y, np.zeros(rows.shape[0]), working[:0]
+
+
+def _cosines(rows: Rows, basis: Array, y: Array) -> list[Array]:
+    """Heights ⟨F_j − b, basis · y⟩ in units of the length of (F_j − b) · basis; −inf on the plane and without weight."""
+    cosines = np.full(rows.shape[0], -np.inf)
+    for chunk, f in rows.chunks():
+        A = f @ basis
+        size = np.linalg.norm(A, axis=1)
+        off = (size > ON_PLANE) & (rows.log_base[chunk] > -np.inf)
+        cosines[chunk] = np.divide(A @ y, size, out=cosines[chunk], where=off)
+    return [cosines]

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._internal.typing import Array
+from .._internal.entropy import safe_log
+from .._internal.linear_algebra import PsdSolver
+from .._internal.typing import Array, Index
 from ..certificate.certificate import Certificate, value_round_off
-from ..data.passes import tilt
+from ..data.passes import Summary, logits, tilt
+from ..data.rows import Rows
 from ..feasibility.face import restrict, smallest_face, spanning_rows
 from ..feasibility.hull import Hull
 from ..penalties import make_penalty
@@ -20,7 +23,13 @@ from .stages import newton
 __all__ = ["solve_on_boundary"]
 
 #: largest tolerance on a face: the weights must match the target closely, since δ itself diverges
-FACE_TOL = 1e-14
+FACE_TOL = 1e-10
+#: sines of the angles by which rows must lie below a face: the second for faces that round-off hardly tells from others
+MIN_SINES = (1e-6, 1e-9)
+#: rounds of [LIFT], each of which removes the round-off that the last one left
+LIFTS = 3
+#: limit on the doublings of a step along the normal of a face
+MAX_DOUBLINGS = 40
 
 
 def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, settings: Settings) -> Solution:
@@ -33,27 +42,22 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, set
         return replace(solution, status=Status.BOUNDARY)
     clock, tol = Clock(), settings.tol
     problem = problem.centred_at_target()  # for large δ moments are differences of large numbers
-    support, weights = spanning_rows(problem, hull)
-    target = weights @ problem.features_q[support]  # b may be off the face by round-off; this is on it
-    # no face: the nearest weights, and the δ that Newton reached
-    delta, mu, reason = solution.delta, _nearest_weights(problem, hull), "no face found"
-    for least in (1e-6, 1e-9):
-        found = smallest_face(problem, support, least)
+    # without a face: the nearest weights, and the δ that Newton reached
+    delta, mu, reason = solution.delta, _on_rows(problem, hull.index, hull.weights), "no face found"
+    certificate, index = _boundary_certificate(problem, delta, mu), spanning_rows(problem, hull)
+    for least in MIN_SINES:
+        found = smallest_face(problem, index, least)
         if found is None:
             continue
-        index, v = found
-        face = restrict(problem, index, target)
+        face = restrict(problem, found[0])
         inside = newton(face, make_penalty(face), replace(settings, tol=min(0.01 * tol, FACE_TOL)))
-        if not inside.certificate.proves(tol):
-            continue
-        mu = np.zeros(problem.n_q)
-        mu[index] = np.exp(face.log_mu(inside.delta))
-        lower, miss = problem.dual_value(mu), np.abs(problem.residual(mu))
-        gap = 0.1 * (tol * (1.0 + abs(lower)))
-        delta = inside.delta + _step_length(problem, inside.delta, v, lower, gap, miss) * v
-        reason = f"face of {index.size:,} rows"
-        break
-    certificate = _boundary_certificate(problem, delta, mu)
+        weights = _on_rows(problem, found[0], _lifted(face.rows, np.exp(face.log_mu(inside.delta))))
+        far = _far_along(problem, inside.delta, found[1], weights, tol)
+        trial = _boundary_certificate(problem, far, weights)
+        if trial.proves(tol) or trial.gap < certificate.gap:
+            delta, mu, certificate, reason = far, weights, trial, f"face of {found[0].size:,} rows"
+        if trial.proves(tol):
+            break
     stage = Stage("boundary", problem.n_q, 0, clock.seconds, certificate.gap, reason)
     return replace(
         solution,
@@ -65,40 +69,53 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, set
     )
 
 
-def _nearest_weights(problem: RatioProblem, hull: Hull) -> Array:
-    """Weights over all rows of the nearest point of the hull."""
+def _on_rows(problem: RatioProblem, index: Index, weights: Array) -> Array:
+    """Weights of all rows, from those of some."""
     mu = np.zeros(problem.n_q)
-    mu[hull.index] = hull.weights
+    mu[index] = weights
     return mu
 
 
-def _step_length(problem: RatioProblem, delta: Array, v: Array, lower: float, gap: float, miss: Array) -> float:
-    """Length of the step along v after which the value is within ``gap`` of its limit and doubling gains little.
+def _lifted(rows: Rows, mu: Array) -> Array:
+    """Weights that hit the target to its last digits, by [LIFT] of weights that nearly do; negative ones become zero."""
+    for _ in range(LIFTS):
+        summary = _moments(rows, mu)
+        d = PsdSolver(summary.covariance)(-summary.mean)
+        mu = mu * np.maximum(1.0 + (logits(rows.with_log_base(0.0), d) - summary.mean @ d), 0.0)
+        mu /= mu.sum()
+    return mu
 
-    For large δ the value may change only by round-off, or because the target is off the face in its last digit; bounds
-    on both are added to the value.
+
+def _moments(rows: Rows, mu: Array) -> Summary:
+    """Mean and covariance of the rows under given weights."""
+    return tilt(rows.with_log_base(safe_log(mu)), np.zeros(rows.shape[1]))
+
+
+def _far_along(problem: RatioProblem, delta: Array, v: Array, mu: Array, tol: float) -> Array:
+    """The δ + t v after which the value is within the tolerance of its limit and doubling t gains little.
+
+    For large δ the value may change only because the target is off the face in its last digit, which is priced.
     """
-    t, best = 1.0, problem.value(delta)
-    furthest, lowest = 0.0, best
-    while t < 1e12:
+    lower, miss = problem.dual_value(mu), np.abs(problem.residual(mu))
+    gap = 0.1 * tol * (1.0 + abs(lower))
+    best, lowest, last = delta, np.inf, np.inf
+    for t in 2.0 ** np.arange(MAX_DOUBLINGS):
         point = delta + t * v
-        value = problem.value(point) + value_round_off(0.0) + float(miss @ np.abs(point))
+        value = problem.value(point) + float(miss @ np.abs(point))
         if value < lowest:
-            furthest, lowest = t, value
-        if best - value <= 0.01 * gap and value - lower <= gap:
-            return t
-        best, t = value, 2.0 * t
-    return furthest
+            best, lowest = point, value
+        if last - value <= 0.01 * gap and value - lower <= gap:
+            break
+        last = value
+    return best
 
 
 def _boundary_certificate(problem: RatioProblem, delta: Array, mu: Array) -> Certificate:
     """Certificate of weights on a face and a δ far along its normal, which need not belong together."""
-    r, summary = problem.residual(mu), tilt(problem.rows, delta, covariance=False)
-    rows = np.flatnonzero(mu)
-    reached = mu[rows] @ np.abs(problem.rows.take(rows).features)
-    noise = value_round_off(summary.log_z, float(reached @ np.abs(delta)))
-    depth = float(mu[rows] @ np.abs(problem.log_base[rows]))
-    lower = problem.dual_value(mu)
+    r, summary, moments = problem.residual(mu), tilt(problem.rows, delta, covariance=False), _moments(problem.rows, mu)
+    size = np.abs(moments.mean) + np.sqrt(moments.covariance.diagonal())
+    noise = value_round_off(summary.log_z, float(size @ np.abs(delta)))
+    lower, depth = problem.dual_value(mu), float(mu @ np.where(mu > 0.0, np.abs(problem.log_base), 0.0))
     # weights that miss the target weaken the lower bound by ⟨miss, |δ|⟩
     lower -= float(np.abs(r) @ np.abs(delta)) + value_round_off(lower, depth)
     lowest, highest = problem.ranges
