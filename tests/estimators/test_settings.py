@@ -44,7 +44,8 @@ def test_settings_and_trace_are_saved_with_a_fit(settings, tmp_path: Path):
     copy = pre.load(pre.save(fit, tmp_path / "fit.npz"))
     assert copy.settings == settings
     assert copy.solution_.settings == fit.solution_.settings
-    assert fit.solution_.trace and copy.solution_.trace == fit.solution_.trace
+    assert fit.solution_.trace
+    assert copy.solution_.trace == fit.solution_.trace
 
 
 def test_a_detector_passes_its_settings_on():

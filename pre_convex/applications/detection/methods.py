@@ -35,7 +35,7 @@ class MethodOptions:
     radius: float = 0.0
     norm: float = 2
     penalty: Any = None
-    settings: Settings = Settings()
+    settings: Settings | None = None
     order: int = 20
 
 
