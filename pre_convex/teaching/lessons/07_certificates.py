@@ -393,8 +393,8 @@ assert 5e-4 < np.sqrt(1e-8 / one) < 5e-3
 # :math:`\mu = (0.5, 0.5)`, :math:`m = 0.5`, :math:`H = 0.25`, :math:`u = -0.25`, so :math:`d = -1`. The factors are
 # :math:`1 + (0 - 0.5)(-1) = 1.5` and :math:`1 + (1 - 0.5)(-1) = 0.5`: :math:`\mu' = (0.75, 0.25)`. With two rows these
 # are the only feasible weights, so their value is the optimum. The gap is :math:`0.75\log 1.5 + 0.25\log 0.5 = 0.1308`:
-# all of it is due to :math:`\delta`. ``pre.certify`` bounds it by :math:`\frac12\cdot1.5\cdot0.25 = 0.1875`, unless it is
-# given the weights too.
+# all of it is due to :math:`\delta`. ``pre.certify`` bounds it by :math:`\frac12\cdot1.5\cdot0.25 = 0.1875`, unless
+# it is given the weights too.
 
 two = pre.RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
 by_hand = 0.75 * np.log(1.5) + 0.25 * np.log(0.5)
