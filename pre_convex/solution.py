@@ -96,7 +96,8 @@ class Solution:
     hull : Hull or None
         Position of the target relative to the hull of the q features, if it was needed to decide the status.
     free_directions : int
-        Dimension of the set of δ that give the same ratio on every q row; ``delta`` is the shortest of them.
+        Dimension of the set of δ that give the same ratio on every q row. Without a radius and the user's terms
+        ``delta`` is the shortest of them; with a radius in norm 2 only one is optimal.
     compile_time, setup_time, solve_time : float
         Seconds to translate the program for the solver, to prepare the data, and to solve and certify.
     claim : str

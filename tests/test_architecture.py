@@ -155,7 +155,7 @@ def test_type_checkers_see_the_names_that_are_loaded_lazily():
     assert {alias.asname: node.module for node in block.body for alias in node.names} == pre._HOMES
 
 
-TAG = re.compile(r"\[([A-Z]{1,6})\]")
+TAG = re.compile(r"(?<!\w)\[([A-Z]{1,6})\]")  # but not an index
 
 
 def test_equation_tags_are_defined_once_and_used():

@@ -1,1 +1,1 @@
-"""Certificates: the lift, the duality gap it proves, and mixtures where no lift exists."""
+"""Certificates: the lift, and the duality gap it proves."""

@@ -30,7 +30,7 @@ from ..errors import DataError, renamed_arguments
 from ..penalties.norms import get_norm
 from ..problem import RatioProblem
 from ..solution import Solution
-from ..solvers import solve
+from ..solvers import Settings, solve
 from ..statistics.bootstrap import bootstrap
 from ..statistics.diagnostics import Diagnostics, diagnose_tilted, solution_weights
 from ..statistics.inference import Inference, Interval, WaldTest, infer
@@ -71,8 +71,11 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Returns a convex cvxpy expression of δ that is added to the objective, such as ``lambda d: 0.1 * cp.norm1(d)``.
     constraints : function of a cvxpy expression, optional
         Returns a list of convex cvxpy constraints on δ, such as ``lambda d: [d >= 0]``.
-    tol : float, default 1e-8
-        Duality gap to reach, relative to 1 + the size of the objective; between 0 and 1.
+    tol : float, default None
+        Duality gap to reach, relative to 1 + the size of the objective; between 0 and 1. None takes the settings' own,
+        1e-8 by default.
+    settings : Settings, default None
+        Limits and other settings of the solve; None takes the defaults.
     alpha : float, default 0.05
         For ``radius="auto"``: the probability that the noise exceeds the radius, between 0 and 1.
     cv : int, default 5
@@ -130,7 +133,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         norm: float = 2,
         penalty: Any = None,
         constraints: Any = None,
-        tol: float = 1e-8,
+        tol: float | None = None,
+        settings: Settings | None = None,
         alpha: float = 0.05,
         cv: int = 5,
         one_se: bool = True,
@@ -145,6 +149,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.penalty = penalty
         self.constraints = constraints
         self.tol = tol
+        self.settings = settings
         self.alpha = alpha
         self.cv = cv
         self.one_se = one_se
@@ -194,6 +199,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             penalty=self.penalty,
             constraints=self.constraints,
             tol=self.tol,
+            settings=self.settings,
         )
         self._finish()
         if self.penalty is not None or self.constraints is not None:

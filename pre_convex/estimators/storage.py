@@ -16,7 +16,8 @@ from ..data.files import CORRUPT_FILE_ERRORS, as_path, atomic_write, read_arrays
 from ..data.likelihoods import Gaussian
 from ..errors import DataError
 from ..problem import RatioProblem
-from ..solution import Solution, Status
+from ..solution import Solution, Stage, Status
+from ..solvers import Settings
 from ..statistics.selection import RadiusChoice
 from .classifier import RatioClassifier
 from .kliep import KLIEP
@@ -106,6 +107,8 @@ def _header(fit: PosteriorRatio, arrays: dict[str, Any]) -> dict[str, Any]:
             "status": fit.solution_.status.name,
             "certificate": asdict(fit.solution_.certificate),
             "raw": None if fit.solution_.raw is None else asdict(fit.solution_.raw),
+            "settings": _plain(fit.solution_.settings),
+            "trace": [list(stage) for stage in fit.solution_.trace],
             **{name: getattr(fit.solution_, name) for name in SOLUTION_FIELDS},
         },
     }
@@ -163,6 +166,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     """The fitted estimator from header and arrays."""
     features = from_state(_join(header["features"], arrays))
     params = {k: (np.inf if v == "inf" else v) for k, v in header["params"].items()}
+    params["settings"] = _settings(params.get("settings"))
     kind: Any = KINDS[header["kind"]]
     given = header["parameter"]
     fit: PosteriorRatio = kind(given if isinstance(given, str) else from_state(_join(given, arrays)), **params)
@@ -179,13 +183,15 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
         problem = problem.with_log_weights(**logs)  # normalising again would change their last bits
     fit.problem_ = problem
     facts = dict(header["solution"])
-    raw = facts.pop("raw")
+    raw, trace = facts.pop("raw"), facts.pop("trace", ())
     fit.solution_ = Solution(
         delta=arrays["delta"],
         weights=arrays["mu"],
         status=Status[facts.pop("status")],
         certificate=Certificate(**facts.pop("certificate")),
         raw=None if raw is None else Certificate(**raw),
+        settings=_settings(facts.pop("settings", None)),
+        trace=tuple(Stage(*stage) for stage in trace),
         **facts,
     )
     fit._finish()
@@ -206,9 +212,16 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
 
 def _plain(value: Any) -> Any:
     """A parameter as a value that JSON can hold."""
+    if isinstance(value, Settings):
+        return {name: _plain(number) for name, number in asdict(value).items()}
     if isinstance(value, float) and np.isinf(value):
         return "inf"
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _settings(state: dict[str, Any] | None) -> Settings | None:
+    """Settings from their stored values."""
+    return None if state is None else Settings(**state)
 
 
 def _split(state: Any, arrays: dict[str, Any], name: str) -> Any:

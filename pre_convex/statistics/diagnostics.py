@@ -308,7 +308,7 @@ def _warnings(d: Diagnostics, problem: RatioProblem) -> list[str]:
     if d.free_directions:
         notes.append(
             f"{d.free_directions} free direction{'s' if d.free_directions > 1 else ''}: some features are constant or "
-            "duplicated; delta is the shortest of those that give this ratio"
+            "duplicated, and other values of delta give the same ratio"
         )
     if d.hull_distance > 0.0:
         notes.append(

@@ -10,7 +10,21 @@ import numpy as np
 from pre_convex.applications import detection as det
 from pre_convex.applications import explanation as exp
 
-from .kinds import ANY, choice, count, flag, function, layouts, matrix, number, share, tables, vector
+from .kinds import (
+    ANY,
+    choice,
+    count,
+    flag,
+    function,
+    layouts,
+    matrix,
+    number,
+    settings,
+    share,
+    tables,
+    tolerance,
+    vector,
+)
 from .rows import Known, Row, Taken
 
 RNG = np.random.default_rng(0)
@@ -86,7 +100,8 @@ def priors() -> Iterator[Row]:
     for method in ("autocorrelation", "ar", "sst"):
         yield Row("Detector", "order", f"too high for {method}", lambda m=method: detector(method=m))
     yield from flag("Detector", "standardise", lambda v: detector(standardise=v))
-    yield from share("Detector", "tol", lambda v: detector(tol=v))
+    yield from tolerance("Detector", lambda v: detector(tol=v))
+    yield from settings("Detector", lambda v: detector(settings=v))
     for kind, value in {"text": "l1", "number": 3}.items():
         yield Row("Detector", "penalty", kind, lambda v=value: detector(penalty=v))
         yield Row("Detector", "draw", kind, lambda v=value: detector(draw=v))
@@ -241,7 +256,8 @@ def explaining() -> Iterator[Row]:
     yield from choice("explain", "norm", lambda v: explained(norm=v))
     yield from choice("explain", "kind", lambda v: explained(kind=v))
     yield from share("explain", "floor", lambda v: explained(floor=v))
-    yield from share("explain", "tol", lambda v: explained(tol=v))
+    yield from tolerance("explain", lambda v: explained(tol=v))
+    yield from settings("explain", lambda v: explained(settings=v))
     yield from _points()
     yield Row(
         "explain_all", "options", "unknown name", lambda: exp.explain_all(box, POINT, 0.5, colour=3), named="colour"

@@ -29,6 +29,7 @@ MADE_HERE = {
     "Score": "returned by score",
     "Scores": "returned by scores",
     "Solution": "returned by solve",
+    "Stage": "in the trace of a solution",
     "Solutions": "returned by solve_many",
 }
 #: entry point, or entry point and parameter: why there is no row

@@ -9,7 +9,22 @@ import numpy as np
 
 import pre_convex as pre
 
-from .kinds import choice, count, flag, frames, function, layouts, log_weights, matrix, number, share, tables, types
+from .kinds import (
+    choice,
+    count,
+    flag,
+    frames,
+    function,
+    layouts,
+    log_weights,
+    matrix,
+    number,
+    settings,
+    share,
+    tables,
+    tolerance,
+    types,
+)
 from .rows import Known, Row, Taken
 
 RNG = np.random.default_rng(0)
@@ -57,7 +72,8 @@ def parameters() -> Iterator[Row]:
     yield from share(entry, "alpha", lambda v: made(alpha=v))
     yield from count(entry, "cv", lambda v: made(cv=v))
     yield Row(entry, "cv", "more folds than rows", lambda: made(radius="cv", cv=31))
-    yield from share(entry, "tol", lambda v: made(tol=v))
+    yield from tolerance(entry, lambda v: made(tol=v))
+    yield from settings(entry, lambda v: made(settings=v))
     yield from flag(entry, "one_se", lambda v: made(one_se=v))
     yield from flag(entry, "paired", lambda v: made(paired=v))
     yield Row(entry, "paired", "other rows", lambda: made(paired=True))

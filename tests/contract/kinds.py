@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+import pre_convex as pre
+
 from .rows import OwnError, Row, Taken
 
 Change = Callable[[np.ndarray], Any]
@@ -174,6 +176,7 @@ NAMES: dict[str, Any] = {
     "set": {"a", "b"},
     "a list as a name": [["a"], "b"],
 }
+SETTINGS: dict[str, Any] = {"dictionary": {"tol": 1e-6}, "class": pre.Settings, "number": 1e-6, "text": "fast"}
 PROBLEM: dict[str, Any] = {"array": np.zeros((3, 2)), "None": None, "text": "problem.npz", "list": [1.0]}
 
 
@@ -210,6 +213,7 @@ FAMILIES: dict[str, Mapping[str, Any]] = {
     "function": FUNCTION,
     "names": NAMES,
     "problem": PROBLEM,
+    "settings": SETTINGS,
     "seed": SEED,
 }
 #: the same numbers in another form
@@ -307,9 +311,14 @@ def number(entry: str, argument: str, call: Call, skip: Kinds = ()) -> list[Row]
     return _rows("number", entry, argument, call, _as_is, skip, "")
 
 
-def share(entry: str, argument: str, call: Call) -> list[Row]:
+def share(entry: str, argument: str, call: Call, skip: Kinds = ()) -> list[Row]:
     """Rows for a number strictly between zero and one."""
-    return _rows("number between 0 and 1", entry, argument, call, _as_is, (), "")
+    return _rows("number between 0 and 1", entry, argument, call, _as_is, skip, "")
+
+
+def tolerance(entry: str, call: Call) -> list[Row]:
+    """Rows for ``tol``; None means that of the settings."""
+    return share(entry, "tol", call, skip=("None",))
 
 
 def count(entry: str, argument: str, call: Call, skip: Kinds = ()) -> list[Row]:
@@ -325,6 +334,11 @@ def choice(entry: str, argument: str, call: Call, skip: Kinds = ()) -> list[Row]
 def flag(entry: str, argument: str, call: Call) -> list[Row]:
     """Rows for an argument that is True or False."""
     return _rows("flag", entry, argument, call, _as_is, (), "")
+
+
+def settings(entry: str, call: Call) -> list[Row]:
+    """Rows for ``settings``."""
+    return _rows("settings", entry, "settings", call, _as_is, (), "")
 
 
 def seed(entry: str, argument: str, call: Call) -> list[Row]:

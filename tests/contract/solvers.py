@@ -9,7 +9,21 @@ import numpy as np
 
 import pre_convex as pre
 
-from .kinds import choice, fails, flag, frames, layouts, log_weights, matrix, number, share, vector
+from .kinds import (
+    choice,
+    count,
+    fails,
+    flag,
+    frames,
+    layouts,
+    log_weights,
+    matrix,
+    number,
+    settings,
+    share,
+    tolerance,
+    vector,
+)
 from .kinds import problem as no_problem
 from .problems import A, F
 from .rows import Known, OwnError, Row, Taken
@@ -60,6 +74,16 @@ def many(**changes: Any) -> pre.Solutions:
     return pre.solve_many(**{"features_q": F, "targets": TARGETS, **changes})
 
 
+def limits(entry: str, call: Any) -> list[Row]:
+    """Rows for a limit on iterations and one on time; ``call`` takes them by name."""
+    return [
+        *count(entry, "max_iter", lambda v: call(max_iter=v), skip=("None",)),
+        *number(entry, "time_limit", lambda v: call(time_limit=v), skip=("None",)),
+        Row(entry, "time_limit", "zero", lambda: call(time_limit=0.0)),
+        Row(entry, "time_limit", "negative", lambda: call(time_limit=-1.0)),
+    ]
+
+
 FOUND = pre.solve_many(F, TARGETS)
 INDEX = {"fraction": 0.5, "text": "first", "slice": slice(1), "None": None}
 BY_INDEX = {"Solutions.__getitem__": FOUND.__getitem__, "Solutions.problem": FOUND.problem}
@@ -89,7 +113,21 @@ ROWS: list[Row] = [
             "constraints": {"constraints": lambda d: [d >= 0]},
         }.items()
     ),
-    *share("solve", "tol", lambda t: pre.solve(PROBLEM, tol=t)),
+    *tolerance("solve", lambda t: pre.solve(PROBLEM, tol=t)),
+    *limits("solve", lambda **limit: pre.solve(PROBLEM, **limit)),
+    *settings("solve", lambda s: pre.solve(PROBLEM, settings=s)),
+    *(
+        Row("solve", "solver_options", kind, lambda v=value: pre.solve(PROBLEM, solver="CLARABEL", solver_options=v))
+        for kind, value in {"text": "max_iter=3", "list": ["max_iter"], "number as a name": {3: 3}}.items()
+    ),
+    Row("solve", "solver_options", "for Newton", lambda: pre.solve(PROBLEM, solver_options={"max_iter": 3})),
+    *share("Settings", "tol", lambda t: pre.Settings(tol=t)),
+    *limits("Settings", pre.Settings),
+    *number("Settings", "max_step", lambda v: pre.Settings(max_step=v)),
+    Row("Settings", "max_step", "zero", lambda: pre.Settings(max_step=0.0)),
+    *count("Settings", "small", lambda v: pre.Settings(small=v), skip=("zero",)),
+    *count("Settings", "first_rows", lambda v: pre.Settings(first_rows=v)),
+    *count("Settings", "subset_rows", lambda v: pre.Settings(subset_rows=v), skip=("None",)),
     *flag("solve", "polish", lambda p: pre.solve(PROBLEM, polish=p)),
     *flag("solve", "check", lambda c: pre.solve(PROBLEM, check=c)),
     *flag("solve", "verbose", lambda v: pre.solve(PROBLEM, verbose=v)),
@@ -117,7 +155,8 @@ ROWS: list[Row] = [
     Row("solve_many", "radius", "negative", lambda: many(radius=[0.1, -1])),
     Row("solve_many", "radius", "beyond 1e100", lambda: many(radius=1e101)),
     *choice("solve_many", "norm", lambda p: many(norm=p), skip=("None",)),
-    *share("solve_many", "tol", lambda t: many(tol=t)),
+    *tolerance("solve_many", lambda t: many(tol=t)),
+    *settings("solve_many", lambda s: many(settings=s)),
     *matrix("solve_many", "start", lambda s: many(start=s), np.zeros((2, 2)), skip=("None",)),
     Row("solve_many", "start", "mismatched lengths", lambda: many(start=np.zeros((3, 2)))),
     *flag("solve_many", "verbose", lambda v: many(verbose=v)),
@@ -131,7 +170,8 @@ ROWS: list[Row] = [
     ),
     Row("radius_path", "radii", "negative", lambda: pre.radius_path(PROBLEM, [0.1, -1])),
     *terms("radius_path", lambda **t: pre.radius_path(PROBLEM, [0.1], **t)),
-    *share("radius_path", "tol", lambda t: pre.radius_path(PROBLEM, [0.1], tol=t)),
+    *tolerance("radius_path", lambda t: pre.radius_path(PROBLEM, [0.1], tol=t)),
+    *settings("radius_path", lambda s: pre.radius_path(PROBLEM, [0.1], settings=s)),
     *flag("radius_path", "stop", lambda s: pre.radius_path(PROBLEM, [0.1], stop=s)),
     *no_problem("certify", "problem", lambda p: pre.certify(p, [0.0, 0.0])),
     *vector("certify", "delta", lambda d: pre.certify(PROBLEM, d), np.zeros(2)),
@@ -264,6 +304,13 @@ KNOWN: list[Known] = [
             "FAILED",
         )
         for name in ("newton", "CLARABEL")
+    ),
+    Known(
+        "solve",
+        "solver_options",
+        "an unknown option",
+        lambda: pre.solve(PROBLEM, solver="CLARABEL", solver_options={"colour": 3}, check=False).status.name,
+        "FAILED",
     ),
     Known("solve", "tol", "1e-300", lambda: pre.solve(PROBLEM, tol=1e-300, check=False).status.name, "INACCURATE"),
 ]

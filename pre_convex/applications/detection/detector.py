@@ -22,12 +22,12 @@ from ..._internal.validation import (
     as_flag,
     as_fraction,
     check_radius,
-    check_tol,
     preview,
     read_only,
 )
 from ...errors import DataError
 from ...penalties.norms import get_norm
+from ...solvers.settings import Settings, make_settings
 from .background import (
     Background,
     Draw,
@@ -81,15 +81,17 @@ class Detector:
     draw : callable, optional
         (x, rng) → observations of the sequences x, for simulated background. Needed if ``noise`` is a function, or
         wider than the real noise so that more than one prior row has weight.
-    tol : float, default 1e-8
-        Largest duality gap of a proven optimum, between 0 and 1.
+    tol : float, default None
+        Largest duality gap of a proven optimum, between 0 and 1. ``None`` takes the settings' own, 1e-8 by default.
+    settings : Settings, default None
+        Limits and other settings of each solve; ``None`` takes the defaults.
 
     Attributes
     ----------
     priors : Priors
         Both samples with their features.
     options : MethodOptions
-        Radius, norm, penalty, tolerance and order.
+        Radius, norm, penalty, settings and order.
     method : str
         The scoring method.
 
@@ -117,14 +119,15 @@ class Detector:
         order: int = 20,
         standardise: bool = False,
         draw: Draw | None = None,
-        tol: float = 1e-8,
+        tol: float | None = None,
+        settings: Settings | None = None,
     ) -> None:
         if penalty is not None and not callable(penalty):
             raise DataError("penalty", f"{preview(penalty)} is not a function", "pass a function of a cvxpy expression")
         if draw is not None and not callable(draw):
             raise DataError("draw", f"{preview(draw)} is not a function", "pass a function (x, rng) -> observations")
-        norm, tol = get_norm(norm).order, check_tol(tol)
-        self.options = MethodOptions(check_radius(radius), norm, penalty, tol, as_count(order, "order"))
+        norm, settings = get_norm(norm).order, make_settings(settings, tol=tol)
+        self.options = MethodOptions(check_radius(radius), norm, penalty, settings, as_count(order, "order"))
         self.priors = make_priors(prior_p, prior_q, noise, features, standardise=as_flag(standardise, "standardise"))
         self.draw = draw
         self._set_method(method)
@@ -384,7 +387,8 @@ def score(y_p: Any, y_q: Any, prior_p: Any, prior_q: Any, *, noise: Any, warn: b
     warn : bool, default True
         Whether to issue the score's warnings as a :class:`DetectionWarning`.
     **options
-        Other arguments of :class:`Detector`: features, radius, norm, penalty, method, order, standardise, draw, tol.
+        Other arguments of :class:`Detector`: features, radius, norm, penalty, method, order, standardise, draw, tol,
+        settings.
 
     Returns
     -------
@@ -442,7 +446,8 @@ def scores(
     swap : bool, default True
         Whether to score a few pairs again with swapped windows, to check that both windows have influence.
     **options
-        Other arguments of :class:`Detector`: features, radius, norm, penalty, method, order, standardise, draw, tol.
+        Other arguments of :class:`Detector`: features, radius, norm, penalty, method, order, standardise, draw, tol,
+        settings.
 
     Returns
     -------
@@ -514,7 +519,8 @@ def scan(
     swap : bool, default True
         Whether to score a few pairs again with swapped windows, to check that both windows have influence.
     **options
-        Other arguments of :class:`Detector`: features, radius, norm, penalty, method, order, standardise, draw, tol.
+        Other arguments of :class:`Detector`: features, radius, norm, penalty, method, order, standardise, draw, tol,
+        settings.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from ...data.features import Autocorrelation
 from ...errors import DataError
 from ...problem import RatioProblem
 from ...solution import Solution, Status
-from ...solvers import solve, solve_many
+from ...solvers import Settings, solve, solve_many
 from .autoregression import ar_coefficients
 from .kernel_density import fit_kernel_density
 from .priors import Priors
@@ -35,7 +35,7 @@ class MethodOptions:
     radius: float = 0.0
     norm: float = 2
     penalty: Any = None
-    tol: float = 1e-8
+    settings: Settings | None = None
     order: int = 20
 
 
@@ -52,7 +52,12 @@ def posterior_ratio(priors: Priors, options: MethodOptions) -> Scorer:
         if options.penalty is not None:
             return _solve_each(priors, options, posterior.mean, posterior.ess, log_lik_q)
         solved = solve_many(
-            priors.q.features, posterior.mean, log_lik_q, radius=options.radius, norm=options.norm, tol=options.tol
+            priors.q.features,
+            posterior.mean,
+            log_lik_q,
+            radius=options.radius,
+            norm=options.norm,
+            settings=options.settings,
         )
         scores, distance = -np.array(solved.primal_value), np.full(len(Y_p), np.nan)
         for w, solution in solved.solved_singly.items():
@@ -70,7 +75,7 @@ def _solve_each(priors: Priors, options: MethodOptions, targets: Array, ess_p: A
         problem = RatioProblem(
             target, priors.q.features, log_base, radius=options.radius, norm=options.norm, feature_names=priors.names
         )
-        solution = solve(problem, penalty=options.penalty, tol=options.tol, check=False)
+        solution = solve(problem, penalty=options.penalty, settings=options.settings, check=False)
         solutions.append(solution)
         scores.append(-problem.dual_value(solution.mu) if solution.status.ok else _value(solution))
     return PairScores(
@@ -109,7 +114,7 @@ def plugin(priors: Priors, options: MethodOptions) -> Scorer:
         norm=options.norm,
         feature_names=priors.names,
     )
-    delta = solve(problem, penalty=options.penalty, tol=options.tol).delta
+    delta = solve(problem, penalty=options.penalty, settings=options.settings).delta
     return _plugin_scorer(priors, priors.p.features @ delta, priors.q.features @ delta)
 
 

@@ -15,6 +15,7 @@ from ..._internal.typing import Array
 from ..._internal.validation import as_choice, as_count, as_flag, as_fraction, check_radius, column_names, read_only
 from ...data.likelihoods import ClassProbability
 from ...errors import DataError
+from ...solvers import Settings
 from .black_box import BlackBox, Sample, draw_sample
 from .diagnostics import explanation_warnings
 from .fidelity import measure_fidelity
@@ -42,7 +43,8 @@ def explain(
     n_test: int = 500,
     kind: str = "hc3",
     floor: float = ClassProbability.floor,
-    tol: float = 1e-8,
+    tol: float | None = None,
+    settings: Settings | None = None,
     rng: Rng = 0,
 ) -> Explanation:
     """Explain a classifier near x by a linear classifier with confidence intervals.
@@ -83,8 +85,10 @@ def explain(
         Formula of the standard errors.
     floor : float, default 1e-12
         Smallest probability, between 0 and 1: probabilities below it are raised to it before logs are taken.
-    tol : float, default 1e-8
-        Largest duality gap of a proven optimum, between 0 and 1.
+    tol : float, default None
+        Largest duality gap of a proven optimum, between 0 and 1. ``None`` takes the settings' own, 1e-8 by default.
+    settings : Settings, default None
+        Limits and other settings of each solve; ``None`` takes the defaults.
     rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0
         Seed of the points. A generator is advanced; ``None`` gives different points every time.
 
@@ -106,7 +110,7 @@ def explain(
     explanations = _explanations(
         predict_proba, x, perturbation, n,
         labels=[label], kernel_width=kernel_width, swap=swap, radius=radius, norm=norm, refit=refit, n_test=n_test,
-        kind=kind, floor=floor, tol=tol, rng=rng,
+        kind=kind, floor=floor, tol=tol, settings=settings, rng=rng,
     )  # fmt: skip
     return next(iter(explanations.values()))
 

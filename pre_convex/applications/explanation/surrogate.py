@@ -26,7 +26,7 @@ from ...data.tables import Table
 from ...errors import DataError
 from ...problem import RatioProblem
 from ...solution import Solution
-from ...solvers import solve
+from ...solvers import Settings, solve
 from ...statistics.inference import Inference
 from ...statistics.selection import automatic_radius, cross_validated_radius
 
@@ -121,7 +121,8 @@ def fit_surrogate(
     norm: float = 2,
     floor: float = ClassProbability.floor,
     kind: str = "hc3",
-    tol: float = 1e-8,
+    tol: float | None = None,
+    settings: Settings | None = None,
     rng: Rng = 0,
 ) -> LinearSurrogate:
     """Fit the local classifier.
@@ -136,7 +137,7 @@ def fit_surrogate(
         Names of the features.
     log_weights : ndarray of shape (n,), optional
         Logs of the proximity weights.
-    swap, radius, norm, floor, kind, tol, rng
+    swap, radius, norm, floor, kind, tol, settings, rng
         As in :func:`~.explainer.explain`.
 
     Examples
@@ -154,7 +155,7 @@ def fit_surrogate(
     table = Table(names, u)
     problem = RatioProblem.from_samples(table, table, log_p, log_q, norm=norm, paired=True)
     problem = problem.with_radius(_choose_radius(problem, radius, rng))
-    solution = solve(problem, tol=tol)
+    solution = solve(problem, tol=tol, settings=settings)
     delta = solution.delta
     offset = log_sum_exp(log_p) - log_sum_exp(log_q + u @ delta)
     log_odds = log_plus - log_minus
