@@ -126,8 +126,8 @@ def _cost(k: int) -> float:
 class _QSums:
     """Sums over a block, with weights μ in units of exp(top), the largest of them.
 
-    ``tilted`` and ``squared`` hold the sums of 1 and F' in their first row and of FF' in the others, ``mixed`` those of 1
-    and F'. ``base`` has Σ e^a (1, F') in its first row, Σ e^2a and Σ e^a F² in the second.
+    ``tilted`` and ``squared`` hold the sums of 1 and F' in their first row and of FF' in the others, ``mixed`` those
+    of 1 and F'. ``base`` has Σ e^a (1, F') in its first row, Σ e^2a and Σ e^a F² in the second.
     """
 
     top: float
