@@ -29,6 +29,7 @@ __all__ = [
     "Summary",
     "column_ranges",
     "highest_logit_reduction",
+    "in_order",
     "log_weights",
     "logits",
     "reduce_together",
@@ -208,7 +209,7 @@ def _merge_with_logits(one: Any, other: Any) -> tuple[Summary, list[tuple[int, A
 def _finish_with_logits(
     merged: tuple[Summary, list[tuple[int, Array]]], rows: Rows, delta: Array
 ) -> tuple[Summary, Array]:
-    return _finish_tilt(merged[0], rows, delta), _minus_shift(_in_order(merged[1]), rows, delta)
+    return _finish_tilt(merged[0], rows, delta), _minus_shift(in_order(merged[1]), rows, delta)
 
 
 def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
@@ -297,10 +298,10 @@ def log_weights(rows: Rows, delta: Array) -> Array:
 
 
 def _shifted_logits(rows: Rows, delta: Array) -> Array:
-    return _in_order(rows.reduce(partial(_logits, delta=delta), add))
+    return in_order(rows.reduce(partial(_logits, delta=delta), add))
 
 
-def _in_order(blocks: list[tuple[int, Array]]) -> Array:
+def in_order(blocks: list[tuple[int, Array]]) -> Array:
     """Join arrays, given with the number of their first row, in the order of the rows."""
     parts = [z for _, z in sorted(blocks, key=itemgetter(0))]
     return np.concatenate(parts) if len(parts) > 1 else parts[0]

@@ -13,7 +13,6 @@ from .._internal.entropy import effective_sample_size, safe_log
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import as_vector, read_only
-from ..data.passes import Summary
 from ..errors import DataError, MissingExtraError
 from ..feasibility.hull import minimal_radius
 from ..problem import RatioProblem, as_problem
@@ -26,6 +25,9 @@ __all__ = ["Diagnostics", "base_moments", "diagnose", "diagnose_tilted", "pareto
 MIN_ESS, MIN_ESS_PER_FEATURE = 10.0, 2.0
 #: tail index above which the mean of the weights is unreliable, and fewest weights from which it is estimated
 MAX_PARETO_K, MIN_TAIL_WEIGHTS = 0.7, 25
+#: largest weights that the tail index is computed from, in units of √n: the tail has 3 √n, and arviz-stats asks for at
+#: least 15 √n; round-off allowed in their share of all weights
+TOP_WEIGHTS, ROUND_OFF = 16.0, 1e-12
 #: condition number above which features count as nearly collinear
 MAX_CONDITION = 1e8
 
@@ -131,10 +133,14 @@ def pareto_k(log_weights: Any) -> float:
     finite = log_weights[log_weights > -np.inf]
     if finite.size < MIN_TAIL_WEIGHTS or np.ptp(finite) == 0.0:
         return float("nan") if finite.size < MIN_TAIL_WEIGHTS else float("-inf")
+    count, share = finite.size, 1.0
+    top = min(count, int(TOP_WEIGHTS * math.sqrt(count)))
+    if top < count:  # only the largest weights matter; the share keeps the number that makes up the tail
+        finite, share = np.partition(finite, count - top)[count - top :], (1.0 - ROUND_OFF) * top / count
     with np.errstate(all="ignore"):
         try:
             # psislw is written for leave-one-out and takes the logarithms of inverse weights
-            return float(array_stats.psislw(finite.max() - finite)[1])
+            return float(array_stats.psislw(finite.max() - finite, r_eff=share)[1])
         except ValueError:  # the largest weights are all equal: there is no tail
             return float("-inf")
 
@@ -184,9 +190,10 @@ def diagnose_tilted(tilted: TiltedProblem, solution: Solution) -> Diagnostics:
     problem = tilted.problem
     scale = np.sqrt(np.maximum(np.diag(tilted.hessian), 1e-300))
     eigenvalues = np.linalg.eigvalsh(tilted.hessian / np.outer(scale, scale))
+    by_row = tilted.by_row or (tilted.in_memory and not callable(solution.weights))
     smallest = eigenvalues[min(solution.free_directions, problem.k - 1)]
     diagnostics = Diagnostics(
-        **(_from_rows(tilted, solution) if tilted.in_memory else _from_sums(tilted)),
+        **(_from_rows(tilted, solution) if by_row else _from_sums(tilted)),
         feature_names=problem.feature_names,
         hull_distance=_hull_distance(problem, solution),
         condition=float(eigenvalues[-1] / smallest) if smallest > 0.0 else np.inf,
@@ -209,10 +216,7 @@ def _from_rows(tilted: TiltedProblem, solution: Solution) -> dict[str, Any]:
     mean, spread = base_moments(problem)
     unit = np.where(spread > 0.0, spread, 1.0)
     residual = tilted.residual if callable(solution.weights) else problem.residual(mu)
-    try:
-        k_p, k_mu = pareto_k(log_w), pareto_k(log_mu)
-    except MissingExtraError:
-        k_p = k_mu = float("nan")
+    k_p, k_mu = _tail_indices(problem, log_mu)
     return {
         "n_p": log_w.size,
         "n_q": problem.n_q,
@@ -229,28 +233,34 @@ def _from_rows(tilted: TiltedProblem, solution: Solution) -> dict[str, Any]:
 
 
 def _from_sums(tilted: TiltedProblem) -> dict[str, Any]:
-    """Statistics of the weights μ(δ), from sums over rows that are not in memory."""
-    p, q = tilted.p, tilted.q
-    assert p.plain is not None
-    assert p.highest is not None
-    assert q.base is not None
-    assert q.base.covariance is not None
-    assert q.highest is not None
-    spread = _standard_deviation(q.base.mean, q.base.covariance.diagonal())
+    """Statistics of the weights μ(δ), from sums over the rows."""
+    p, q, problem = tilted.p, tilted.q, tilted.problem
+    spread = _standard_deviation(q.base_mean + problem.target, q.base_variance)
     unit = np.where(spread > 0.0, spread, 1.0)
+    k_p = k_mu = float("nan")
+    if tilted.in_memory:
+        k_p, k_mu = _tail_indices(problem, safe_log(tilted.mu))
     return {
         "n_p": tilted.rows_p.shape[0],
-        "n_q": tilted.problem.n_q,
-        "ess_p": _ess(p.plain, p.squared),
-        "ess_base": _ess(q.base, q.base_squared),
-        "ess_mu": _ess(q.tilted, q.squared),
-        "pareto_k_p": float("nan"),
-        "pareto_k_mu": float("nan"),
-        "largest_p": math.exp(p.highest),
-        "largest_mu": math.exp(q.highest - q.tilted.log_z),
-        "balance_before": read_only(-q.base.mean / unit),
+        "n_q": problem.n_q,
+        "ess_p": 1.0 / p.squares,
+        "ess_base": 1.0 / q.base_squares,
+        "ess_mu": 1.0 / q.squares,
+        "pareto_k_p": k_p,
+        "pareto_k_mu": k_mu,
+        "largest_p": p.largest,
+        "largest_mu": q.largest,
+        "balance_before": read_only(-q.base_mean / unit),
         "balance_after": read_only(tilted.residual / unit),
     }
+
+
+def _tail_indices(problem: RatioProblem, log_mu: Array) -> tuple[float, float]:
+    """Tail indices of the p weights and of μ; nan without arviz-stats."""
+    try:
+        return pareto_k(problem.log_weights_p), pareto_k(log_mu)
+    except MissingExtraError:
+        return float("nan"), float("nan")
 
 
 def base_moments(problem: RatioProblem) -> tuple[Array, Array]:
@@ -264,12 +274,6 @@ def _standard_deviation(mean: Array, variance: Array) -> Array:
     """Square root of the variance, zero where it is only round-off."""
     spread = np.sqrt(np.maximum(variance, 0.0))
     return np.where(spread > 1e-13 * np.abs(mean), spread, 0.0)
-
-
-def _ess(plain: Summary, squared: Summary | None) -> float:
-    """(Σ w)² / Σ w²."""
-    assert squared is not None
-    return math.exp(2.0 * plain.log_z - squared.log_z)
 
 
 def _hull_distance(problem: RatioProblem, solution: Solution) -> float:

@@ -7,7 +7,6 @@ side, which a pass gives wherever the rows are.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,23 +74,13 @@ def influence(tilted: TiltedProblem, kind: str) -> Influence:
 def _from_sums(tilted: TiltedProblem, H: Array) -> Influence:
     """Centred influences of independent samples, from moments under squared weights."""
     q, p, delta = tilted.q, tilted.p, tilted.delta
-    assert q.squared is not None
-    assert q.mixed is not None
-    assert q.base_squared is not None
-    assert q.squared.covariance is not None
-    assert p.squared.covariance is not None
-    mu2 = math.exp(q.squared.log_z - 2.0 * q.tilted.log_z)
-    mu_base = math.exp(q.mixed.log_z - q.tilted.log_z)
-    base2, w2 = math.exp(q.base_squared.log_z), math.exp(p.squared.log_z)
-    score_p = w2 * (p.squared.covariance + np.outer(p.squared.mean, p.squared.mean))
-    score_q = mu2 * (q.squared.covariance + np.outer(q.squared.mean, q.squared.mean))
-    log_z = max(mu2 - 2.0 * mu_base + base2, 0.0)
+    log_z = max(q.squares - 2.0 * q.mixed + q.base_squares, 0.0)
     return Influence(
         H=H,
-        score=score_p + score_q,
-        cross=mu_base * q.mixed.mean - mu2 * q.squared.mean,
+        score=p.squares_second + q.squares_second,
+        cross=q.mixed_sum - q.squares_sum,
         log_z=log_z,
-        divergence=float(delta @ score_p @ delta) + log_z,
+        divergence=float(delta @ p.squares_second @ delta) + log_z,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,14 +11,7 @@ from .._internal.entropy import log_sum_exp
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import as_vector
-from ..data.passes import (
-    Reduction,
-    Summary,
-    highest_logit_reduction,
-    reduce_together,
-    tilt_reduction,
-    tilt_with_logits,
-)
+from ..data.moments import PMoments, QMoments, p_moments, q_moments
 from ..data.rows import Rows
 from ..errors import DataError
 from ..problem import RatioProblem, as_problem
@@ -30,36 +22,10 @@ __all__ = ["TiltedProblem"]
 MAX_ENTRIES_BY_ROW = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class _QSums:
-    """Results of the pass over the q rows; those that the case does not need are ``None``.
-
-    ``tilted`` is under the weights μ(δ), ``squared`` under μ², ``mixed`` under μ·base, ``base`` and ``base_squared``
-    under the base weights and their squares. ``highest`` is the largest logit.
-    """
-
-    tilted: Summary
-    logits: Array | None = None
-    squared: Summary | None = None
-    mixed: Summary | None = None
-    base: Summary | None = None
-    base_squared: Summary | None = None
-    highest: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _PSums:
-    """Results of the pass over the p rows, under their weights and the squares of those."""
-
-    squared: Summary
-    plain: Summary | None = None
-    highest: float | None = None
-
-
 class TiltedProblem:
     """A problem at one δ, with the moments of its features under μ(δ).
 
-    The rows are read when a result is first used, once on each side, and the results are kept. A fit keeps one of these
+    The rows are read when a result is first used, and the results are kept. A fit keeps one of these
     for everything that is asked about it later.
 
     Parameters
@@ -107,48 +73,30 @@ class TiltedProblem:
 
     @cached_property
     @single_threaded_blas()
-    def q(self) -> _QSums:
+    def q(self) -> QMoments:
         """Sums over the q rows, in one pass."""
-        delta, zero = self.delta, np.zeros_like(self.delta)
-        wanted: dict[str, Reduction] = {"tilted": tilt_with_logits(delta) if self.in_memory else tilt_reduction(delta)}
-        if not self.by_row:
-            wanted["squared"] = tilt_reduction(2.0 * delta, power=2.0)
-            wanted["mixed"] = tilt_reduction(delta, covariance=False, power=2.0)
-            wanted["base_squared"] = tilt_reduction(zero, covariance=False, power=2.0)
-        if not self.in_memory:
-            wanted["base"] = tilt_reduction(zero)
-            wanted["highest"] = highest_logit_reduction(delta)
-        sums = reduce_together(self.problem.rows, wanted)
-        if self.in_memory:
-            sums["tilted"], sums["logits"] = sums["tilted"]
-        return _QSums(**sums)
+        return q_moments(self.problem.rows, self.delta)
 
     @cached_property
     @single_threaded_blas()
-    def p(self) -> _PSums:
+    def p(self) -> PMoments:
         """Sums over the p rows, in one pass."""
-        zero = np.zeros_like(self.delta)
-        wanted = {"squared": tilt_reduction(zero, power=2.0)}
-        if not self.in_memory:
-            wanted |= {"plain": tilt_reduction(zero, covariance=False), "highest": highest_logit_reduction(zero)}
-        return _PSums(**reduce_together(self.rows_p, wanted))
+        return p_moments(self.rows_p)
 
     @property
     def log_z(self) -> float:
         """Log Σ_j exp(a_j + ⟨δ, F_j⟩), relative to the origin of the rows."""
-        return self.q.tilted.log_z
+        return self.q.log_z
 
     @property
     def residual(self) -> Array:
         """b − F'μ(δ), the residual of the moment constraint."""
-        return -self.q.tilted.mean
+        return -self.q.mean
 
     @property
     def hessian(self) -> Array:
         """∇²ℓ(δ), the covariance of F under μ(δ)."""
-        covariance = self.q.tilted.covariance
-        assert covariance is not None  # the pass always takes it
-        return covariance
+        return self.q.covariance
 
     @property
     def value(self) -> float:
