@@ -15,8 +15,8 @@ from .norms import Norm
 
 __all__ = ["BallPenalty", "NoPenalty"]
 
-#: multiples of the margin by which coordinates give way, until a trial residual is in the ball; the residual may be in a
-#: column whose unit, and so its margin, is smaller by many orders of magnitude than that of the largest column
+#: multiples of the margin by which coordinates give way, until a trial residual is in the ball; all of the residual may
+#: be in a column whose unit, and so its margin, is smaller by many orders of magnitude than that of the largest column
 GIVES = [2.0**i for i in range(50)]
 #: depth of a smaller ball, relative to the radius, and shares of the way to it
 DEPTH, SHARES = 1e-5, [2.0**-i for i in range(30, -1, -1)]

@@ -26,8 +26,8 @@ class Penalty(Protocol):
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
         """The residual r' to lift to, and its slack: an upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
 
-        ``None`` if there is no such residual. ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u. A lift hits r' up to ``margin`` in each
-        coordinate; if g* is an indicator, it has to be zero there too.
+        ``None`` if there is no such residual. ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u. A
+        lift hits r' up to ``margin`` in each coordinate; if g* is an indicator, it has to be zero there too.
         """
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:

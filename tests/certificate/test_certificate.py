@@ -36,7 +36,7 @@ def excess(problem, delta, best):
 
 @pytest.mark.parametrize("off", [1e-1, 1e-2, -1e-2, 1e-4])
 def test_without_a_radius_the_gap_is_nearly_the_true_one(off):
-    # two rows: only one pair of weights meets the target, and the bound of its divergence is tight to a factor 1 + |off|
+    # two rows: one pair of weights meets the target, and the bound of its divergence is tight to a factor 1 + |off|
     problem = pre.RatioProblem([0.25], [[0.0], [1.0]])
     best = np.array([np.log(1 / 3)])
     certificate = make_certificate(problem, best + off)
