@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
@@ -13,12 +13,11 @@ from .typing import Array
 
 __all__ = [
     "EPS",
+    "PsdSolver",
     "eigen_directions",
     "least_squares",
     "null_directions",
     "null_part",
-    "positive_variances",
-    "psd_solver",
     "shrink_correlations",
     "smallest_pivot_ratio",
     "solve_psd",
@@ -62,34 +61,38 @@ def solve_psd(H: Array, rhs: Array) -> Array:
     >>> solve_psd(np.diag([4e-12, 0.0, 1e12]), np.array([4e-12, 0.0, 2e12]))
     array([1., 0., 2.])
     """
-    return psd_solver(H)(rhs)
+    return PsdSolver(H)(rhs)
 
 
-def psd_solver(H: Array) -> Callable[[Array], Array]:
-    """Function that maps rhs to H⁺ rhs and factors H once."""
-    C, s = _unit_diagonal(H)
-    factor, info = dpotrf(C, lower=1)  # direct LAPACK: SciPy's checks cost more than the work at small k
-    regular = info == 0 and factor.diagonal().min() ** 2 > 100 * RANK_TOLERANCE * len(C)
+class PsdSolver:
+    """Maps rhs to H⁺ rhs; factors H once."""
 
-    @cache
-    def eigen() -> tuple[Array, Array]:
-        """Eigenvectors and eigenvalues of C that count as positive."""
-        values, vectors = eigh(C)
-        keep = values > RANK_TOLERANCE * len(C) * max(values[-1], 1.0)
-        return vectors[:, keep], values[keep]
+    def __init__(self, H: Array) -> None:
+        self._C, self._s = _unit_diagonal(H)
+        self._factor, info = dpotrf(
+            self._C, lower=1
+        )  # direct LAPACK: SciPy's checks cost more than the work at small k
+        self._regular = info == 0 and self._factor.diagonal().min() ** 2 > 100 * RANK_TOLERANCE * len(self._C)
 
-    def apply(rhs: Array) -> Array:
+    def __call__(self, rhs: Array) -> Array:
+        """H⁺ rhs."""
+        C, s = self._C, self._s
         scaled = (rhs.T / s).T
-        if regular:
-            x = dpotrs(factor, scaled, lower=1)[0]
+        if self._regular:
+            x = dpotrs(self._factor, scaled, lower=1)[0]
             # the pivots of a singular matrix can look regular; the residual then does not
             if not np.abs(C @ x - scaled).max(initial=0.0) > RESIDUAL_TOLERANCE * np.abs(scaled).max(initial=0.0):
                 return np.asarray((x.T / s).T)
-        basis, values = eigen()
+        basis, values = self._eigen
         with np.errstate(over="ignore", invalid="ignore"):  # columns of tiny variance
             return np.asarray(((basis @ ((basis.T @ scaled).T / values).T).T / s).T)
 
-    return apply
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        """Eigenvectors and eigenvalues of C that count as positive."""
+        values, vectors = eigh(self._C)
+        keep = values > RANK_TOLERANCE * len(self._C) * max(values[-1], 1.0)
+        return vectors[:, keep], values[keep]
 
 
 def eigen_directions(H: Array) -> tuple[Array, Array]:
@@ -118,24 +121,21 @@ def null_directions(H: Array) -> Array:
     return np.asarray(np.linalg.qr(null / s[:, None])[0])
 
 
-def null_part(H: Array, unit: Array | None = None) -> Callable[[Array], Array] | None:
-    """Function that maps x to a part of it without which x is some H d; ``None`` if H is far from singular.
+def null_part(H: Array, unit: Array) -> Callable[[Array], Array] | None:
+    """Function that maps x to the part of it without which x is some H d; ``None`` if H is far from singular.
 
-    The part is as small as possible in units of each column, by default its standard deviation, so that it is accurate
-    whatever the scales.
+    The part is as small as possible with each column in its own unit.
 
     Examples
     --------
-    >>> null_part(np.diag([1e-12, 0.0, 1e12]))(np.array([1.0, 2.0, 3.0]))
+    >>> null_part(np.diag([1e-12, 0.0, 1e12]), np.ones(3))(np.array([1.0, 2.0, 3.0]))
     array([0., 2., 0.])
     """
     null, s = _scaled_null(H)
     if not null.shape[1]:
         return None
-    if unit is None:
-        return lambda x: np.asarray(s * (null @ (null.T @ (x / s))))
-    Q, R = np.linalg.qr((unit / s)[:, None] * null)
-    return lambda x: np.asarray(unit * (Q @ np.linalg.lstsq(R.T, null.T @ (x / s))[0]))
+    Q, triangle = np.linalg.qr((unit / s)[:, None] * null)
+    return lambda x: np.asarray(unit * (Q @ np.linalg.lstsq(triangle.T, null.T @ (x / s))[0]))
 
 
 def _scaled_null(H: Array) -> tuple[Array, Array]:
@@ -211,12 +211,6 @@ def symmetric_root(H: Array) -> Array:
     C, s = _unit_diagonal(H)
     values, vectors = eigh(C)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T * s)
-
-
-def positive_variances(H: Array) -> Array:
-    """Diagonal of H, bounded away from zero."""
-    diagonal = H.diagonal()
-    return np.maximum(diagonal, max(1e-30 * float(diagonal.max()), 1e-300))
 
 
 def well_conditioned(H: Array) -> bool:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._internal.entropy import safe_log
-from .._internal.linear_algebra import EPS, psd_solver
+from .._internal.linear_algebra import EPS, PsdSolver
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, MAX_PARAMETER, as_vector, check_tol
@@ -31,9 +31,10 @@ from ..data.passes import Summary, tilt
 from ..data.requests import ALL, Alone, Requests, Tilt
 from ..penalties import Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
-from .lift import ROUND_OFF, Lift, Sizes
+from .lift import Lift, Sizes
 
 __all__ = [
+    "NO_PROOF",
     "Certificate",
     "Proof",
     "certificate_of",
@@ -140,6 +141,10 @@ class Proof(NamedTuple):
     spread: float
 
 
+#: proof of a δ that separates the target from all rows, where the value is unbounded below
+NO_PROOF = Proof(math.inf, 0.0, math.inf)
+
+
 def prove(delta: Array, summary: Summary, penalty: Penalty, sizes: Sizes, level: int = ALL) -> Requests[Proof]:
     """Duality gap of δ by a lift on the rows of one level.
 
@@ -236,8 +241,8 @@ def _dual_bound(problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty
     entropy = problem.log_base[positive] - np.log(weights[positive])
     depth = float(weights[positive] @ np.abs(problem.log_base[positive]))
     # what is left of the moment is worth ⟨λ, remainder⟩, λ being the multipliers of the moments in D
-    multipliers = np.abs(delta) + np.abs(psd_solver(lift.scatter)((weights[positive] * entropy) @ G[positive]))
-    round_off = 2.0 * float((lifted.remainder + ROUND_OFF * lift.size) @ multipliers) + value_round_off(depth)
+    multipliers = np.abs(delta) + np.abs(PsdSolver(lift.scatter)((weights[positive] * entropy) @ G[positive]))
+    round_off = 2.0 * float(lifted.remainder @ multipliers) + value_round_off(depth)
     conjugate = lifted.slack - penalty.value(delta) + float(lifted.residual @ delta)
     return float(weights[positive] @ entropy) - conjugate - round_off
 

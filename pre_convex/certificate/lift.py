@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._internal.linear_algebra import EPS, null_part, psd_solver
+from .._internal.linear_algebra import EPS, PsdSolver, null_part
 from .._internal.typing import Array
 from ..data.passes import Summary
-from ..data.requests import Push, Requests
+from ..data.requests import Push, Pushed, Requests
 from ..penalties import Penalty
 
 __all__ = ["Lift", "Lifted", "Sizes"]
@@ -95,36 +95,45 @@ class Lift:
         self.spread = np.sqrt(np.maximum(summary.covariance.diagonal(), 0.0))
         self.size = np.abs(self.mean) + self.spread + sizes.shift
         self._target = sizes.target
-        self._solve = psd_solver(self.scatter)
 
     def feasible(self, penalty: Penalty, delta: Array, r: Array) -> Requests[Lifted | None]:
         """The lift of weights with residual r to weights that are feasible for [D]; ``None`` if none is found."""
-        margin = ROUND_OFF * (np.abs(r) + self.size)  # how closely a lift can hit a residual
-        trial = penalty.trial(delta, r, self.scatter, margin)
+        margin = ROUND_OFF * (np.abs(r) + self.size)  # round-off of a moment
+        if penalty.relaxed:
+            for d in penalty.directions(delta, r, self.scatter):
+                pushed = yield Push(self.delta, self.log_z, self.mean, d, self.level)
+                residual = r - pushed.moved
+                slack = penalty.slack(delta, residual, margin)
+                if slack < math.inf:
+                    return self._lifted(residual, slack, d, pushed, margin)
+            return None
+        trial = penalty.trial(delta, r, self.scatter)
         if trial is None:
             return None
         residual, slack = trial
         # a target has to be hit as closely as it is known; a miss adds to the gap what it is worth
-        allowed = margin if penalty.relaxed else margin + TARGET_NOISE * self._target
-        u = r - residual
-        # a target may be off the span of the rows by its last digit, in columns of large numbers
-        missed = null_part(self.scatter, allowed)
-        d, left = np.zeros(u.size), u if missed is None else u - missed(u)
+        allowed = margin + TARGET_NOISE * self._target
+        solve, d, left = PsdSolver(self.scatter), np.zeros(r.size), r - residual
+        off_span = null_part(self.scatter, allowed)
+        if off_span is not None:  # by round-off; columns of large numbers, which are known least, take it
+            left = left - off_span(left)
         for _ in range(ROUNDS):
-            d = d + self._solve(left)
+            d = d + solve(left)
             if not np.all(np.isfinite(d)):
                 return None
             pushed = yield Push(self.delta, self.log_z, self.mean, d, self.level)
-            left = u - pushed.moved
+            left = r - residual - pushed.moved
             if np.all(np.abs(left) <= allowed):
-                # the drift Σ μ_j c_j is subtracted evenly from all c_j
-                drift = pushed.drift / self.total
-                deepest = max(0.0, abs(drift) - pushed.lowest)
-                if deepest > 1.0:
-                    return None
-                # a further lift by what is left would cost at most ⟨d, left⟩, and more for weights close to zero
-                slope = 2.0 * max(1.0, -math.log(max(1.0 - deepest, 1e-300)))
-                price = slope * float((np.abs(left) + ROUND_OFF * self.size) @ np.abs(d)) + abs(pushed.drift)
-                cost = 0.5 * (1.0 + deepest) * pushed.squares + price
-                return Lifted(residual, slack, d, drift, cost, np.abs(left))
+                return self._lifted(residual, slack, d, pushed, np.abs(left) + margin)
         return None
+
+    def _lifted(self, residual: Array, slack: float, d: Array, pushed: Pushed, remainder: Array) -> Lifted | None:
+        """The lift along d, unless a weight becomes negative; the drift Σ μ_j c_j is subtracted evenly from all c_j."""
+        drift = pushed.drift / self.total
+        deepest = max(0.0, abs(drift) - pushed.lowest)
+        if not deepest <= 1.0:
+            return None
+        # a further lift by the remainder would cost at most ⟨d, remainder⟩, and more for weights close to zero
+        slope = 2.0 * max(1.0, -math.log(max(1.0 - deepest, 1e-300)))
+        price = slope * float(remainder @ np.abs(d)) + abs(pushed.drift)
+        return Lifted(residual, slack, d, drift, 0.5 * (1.0 + deepest) * pushed.squares + price, remainder)

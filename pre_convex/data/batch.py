@@ -28,7 +28,7 @@ from .passes import Summary
 from .requests import ALL, Draw, Height, Level, Push, Pushed, Requests, Tilt
 from .rows import inclusion_probability
 
-__all__ = ["BaseSummary", "Batch", "BatchSummary", "Moments", "OwnLogBases", "Together", "make_batch"]
+__all__ = ["BaseSummary", "Batch", "Moments", "OwnLogBases", "Together", "make_batch"]
 
 #: entries of P in one chunk, its maximum number of problems, and its minimum and maximum number of rows
 CHUNK_NUMBERS, GROUP, CHUNK_ROWS_MIN, CHUNK_ROWS_MAX = 100_000, 256, 256, 4096
@@ -444,13 +444,6 @@ def _merge(blocks: list[tuple[Array, list[Array]]]) -> tuple[Array, list[Array]]
     return top, totals
 
 
-@dataclass(frozen=True, eq=False)
-class BatchSummary(Summary):
-    """A summary with the effective sample size of the weights."""
-
-    ess: float
-
-
 class Together:
     """Answers the requests of problems that share F, all requests of one kind by one pass.
 
@@ -519,8 +512,7 @@ class Together:
         log_z, mean = found.log_z - offset, found.mean - shift
         H = found.covariance
         return [
-            BatchSummary(float(log_z[i]), mean[i], None if H is None else H[i], float(found.ess[i]))
-            for i in range(ids.size)
+            Summary(float(log_z[i]), mean[i], None if H is None else H[i], float(found.ess[i])) for i in range(ids.size)
         ]
 
     def _push(self, ids: Index, requests: list[Push]) -> list[Pushed]:

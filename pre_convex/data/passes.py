@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from operator import add, itemgetter
 from typing import Any
@@ -62,6 +62,7 @@ class Summary:
     log_z: float
     mean: Array
     covariance: Array | None
+    ess: float = math.nan  # effective sample size of the weights, where a pass computes it
 
     def merge(self, other: Summary) -> Summary:
         """Summary of the union of two disjoint sets of rows."""
@@ -188,10 +189,11 @@ def _minus_shift(heights: Any, rows: Rows, direction: Array) -> Any:
 def _finish_tilt(summary: Summary, rows: Rows, delta: Array) -> Summary:
     """The summary relative to the origin, with zero variances where they are round-off."""
     if summary.covariance is not None:
-        summary = replace(summary, covariance=zero_noise_variances(summary.covariance, summary.mean))
+        H = zero_noise_variances(summary.covariance, summary.mean)
+        summary = Summary(summary.log_z, summary.mean, H)
     if rows.shift is None:
         return summary
-    return replace(summary, log_z=_minus_shift(summary.log_z, rows, delta), mean=summary.mean - rows.shift)
+    return Summary(_minus_shift(summary.log_z, rows, delta), summary.mean - rows.shift, summary.covariance)
 
 
 def _moments_and_logits(rows: Rows, delta: Array) -> tuple[Summary, list[tuple[int, Array]]]:

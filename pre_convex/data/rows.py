@@ -187,9 +187,10 @@ class Rows:
 
     def take(self, index: Index | slice) -> Rows:
         """Some of the rows, in memory and relative to the origin."""
-        features = np.ascontiguousarray(self.features[index], dtype=float)
+        some = self.features[index] if isinstance(index, slice) else self.features.take(index, axis=0, mode="clip")
+        features = np.ascontiguousarray(some, dtype=float)
         if self._relative_to is not None:
-            features = features - self._relative_to
+            features = np.subtract(features, self._relative_to, out=None if isinstance(index, slice) else features)
         return Rows(features, self.log_base[0] if self.uniform else np.ascontiguousarray(self.log_base[index]))
 
     def subset(self, size: int) -> Subset:

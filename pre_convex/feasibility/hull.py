@@ -47,8 +47,9 @@ ROWS_PER_PASS = 48
 MAX_PASSES = 200
 #: round-off of a weighted mean of rows, relative to their size
 ROUND_OFF = 4.0 * EPS
-#: accuracy of the first program over a few rows; the next ones are ten times as accurate as the bounds so far
-FIRST_ACCURACY = 1e-2
+#: accuracy of the first program over a few rows; the next ones are ten times as accurate as the bounds so far, the last
+#: ones as accurate as float64 allows
+FIRST_ACCURACY, LAST_ACCURACY = 1e-2, 1e-14
 #: weights up to the first of these are removed, or up to the next if the distance needs them
 NEGLIGIBLE_WEIGHTS = (1e-9, 1e-13, 0.0)
 #: rows taken at a time to compute their mean
@@ -109,7 +110,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     hint : array of shape (k,), optional
         A direction that nearly separates, such as a diverging δ; tried first.
     rtol : float, default 1e-7
-        Relative accuracy of the distance, between 0 and 1.
+        Relative accuracy of the distance, between 0 and 1; ``lower`` shows what was reached in spite of round-off.
 
     Returns
     -------
@@ -261,12 +262,12 @@ class _Search:
             height = float(v @ b - tops[0]) - self.round_off(v)
             if height > lower:
                 lower, direction = height, v
-            if added == 0 and not improved and accuracy <= 0.1 * rtol:
+            if added == 0 and not improved and accuracy == LAST_ACCURACY:
                 break
             weights = np.append(weights, np.zeros(added))
-            accuracy = min(accuracy, 0.1 * (1.0 - lower / distance)) if added else 0.0
-            accuracy = max(accuracy, 0.1 * rtol)
-        return self._pruned(b, norm, unit, _Nearest(distance, lower, direction, self.index, weights), rtol)
+            gap = 1.0 - lower / distance
+            accuracy = 0.1 * gap if added and gap > 100.0 * rtol else LAST_ACCURACY
+        return self._pruned(b, norm, unit, _Nearest(distance, lower, direction, self.index, weights))
 
     def round_off(self, v: Array) -> float:
         """Bound on the round-off of ⟨v,b⟩ − ⟨v,F_j⟩."""
@@ -277,13 +278,13 @@ class _Search:
         used = weights > 0.0
         return np.asarray(weights[used] @ (b - self.features[used]))
 
-    def _pruned(self, b: Array, norm: Norm, unit: Array | float, near: _Nearest, rtol: float) -> _Nearest:
-        """Without the smallest weights, as far as the accuracy allows."""
+    def _pruned(self, b: Array, norm: Norm, unit: Array | float, near: _Nearest) -> _Nearest:
+        """Without the smallest weights, if the distance does not need them."""
         for least in NEGLIGIBLE_WEIGHTS:
             weights = np.where(near.weights > least, near.weights, 0.0)
             weights /= weights.sum()
             distance = norm(self._residual(b, weights) / unit)
-            if distance <= max(near.distance, near.lower / (1.0 - rtol)):
+            if distance <= near.distance * (1.0 + ROUND_OFF):
                 break
         used = weights > 0.0
         order = np.argsort(self.index[used])

@@ -24,8 +24,8 @@ STEP_SHARE = 0.995
 MIN_CENTRING = 1e-3
 #: shorter steps make no progress
 SHORTEST_STEP = 1e-6
-#: added to the unit diagonal of a Newton system, which may be singular near the solution; refinement undoes it
-REGULARISATION = 1e-13
+#: pivot of a Cholesky factor, of a matrix with unit diagonal, below which the factor has too few digits
+SMALL_PIVOT = 1e-5
 #: steps of iterative refinement of a Newton system
 REFINEMENTS = 3
 #: rows of G that are scaled at a time
@@ -41,7 +41,7 @@ def interior_point(G: Array, c: Array, start: Array, shared: bool, rtol: float) 
         max ⟨v,c⟩ + h Σx  s.t. ⟨v,G_j⟩ ≥ h,      v = p − q,  with p + q summing to one, or equal to one in norm 1.
 
     The search ends when the gap between the two is at most ``rtol`` times the primal value, or when round-off allows no
-    further step; the point of the smallest gap is returned.
+    further step; the point of the smallest proven gap is returned.
     """
     m, k = G.shape
     x = 0.5 * start + 0.5 * start.mean()
@@ -55,7 +55,7 @@ def interior_point(G: Array, c: Array, start: Array, shared: bool, rtol: float) 
         for _ in range(MAX_ITERATIONS):
             if not (0.0 < point.gap < np.inf):
                 break
-            best = point if point.gap < best.gap else best
+            best = point if point.proven_gap < best.proven_gap else best
             if point.gap <= rtol * float(point.t[0] if shared else point.t.sum()):
                 break
             try:
@@ -110,6 +110,14 @@ class _Point:
     @cached_property
     def gap(self) -> float:
         return float(self.p @ self.above + self.q @ self.below + self.x @ self.z)
+
+    @cached_property
+    def proven_gap(self) -> float:
+        """Gap between the norm of the residual and the bound that v proves, whatever round-off did to the rest."""
+        v, r = np.abs(self.p - self.q), np.abs(self.residual)
+        value, size = (r.max(), v.sum()) if self.shared else (r.sum(), v.max())
+        bound = (self.p - self.q) @ self.c + self.total * (self.G @ (self.p - self.q)).min()
+        return float(value - bound / size) if size > 0.0 and abs(self.x.sum() / self.total - 1.0) < 1e-9 else np.inf
 
     def moved(self, move: _Move, primal: float, dual: float) -> _Point:
         """The next iterate; primal and dual steps may differ in length."""
@@ -203,18 +211,9 @@ class _System:
         self.by_columns = len(G) > G.shape[1]
         if self.by_columns:
             self.mean = (1.0 / theta) @ G / (1.0 / theta).sum()
-            matrix = _weighted_gram(G, 1.0 / theta, self.mean) + np.outer(w, w / e)
-            matrix[np.diag_indices_from(matrix)] += 1.0 / D
+            self.unit, self.factor = _factor(G, 1.0 / theta, self.mean, 1.0 / D, w / np.sqrt(e))
         else:
-            matrix = _weighted_gram(G.T, D, np.zeros(len(G)))
-            matrix[np.diag_indices_from(matrix)] += theta
-        self.unit = np.sqrt(matrix.diagonal())
-        matrix /= self.unit
-        matrix /= self.unit[:, None]
-        matrix[np.diag_indices_from(matrix)] += REGULARISATION
-        self.factor, failed = dpotrf(matrix, lower=1, overwrite_a=1)
-        if failed or not np.all(np.isfinite(self.factor.diagonal())):
-            raise np.linalg.LinAlgError
+            self.unit, self.factor = _factor(G.T, D, np.zeros(len(G)), theta, np.zeros(len(G)))
         if not self.by_columns:
             self.border = np.column_stack([G @ (D * w), np.ones(len(G))])
             self.solved = self._solve(self.border)
@@ -252,10 +251,27 @@ class _System:
         return np.asarray((dpotrs(self.factor, (rhs.T / self.unit).T, lower=1)[0].T / self.unit).T)
 
 
-def _weighted_gram(A: Array, weights: Array, centre: Array) -> Array:
-    """Σ_i weights_i (A_i − centre)(A_i − centre)', without a second copy of A."""
-    total, root = np.zeros((A.shape[1], A.shape[1])), np.sqrt(weights)
+def _factor(A: Array, weights: Array, centre: Array, diagonal: Array, row: Array) -> tuple[Array, Array]:
+    """(unit, L) with diag(unit) L L' diag(unit) = Σ_i weights_i (A_i − centre)(A_i − centre)' + diagonal + row row'.
+
+    Cholesky is fast; where the matrix is nearly singular, as for collinear columns, a QR factorisation of its root has
+    twice the digits.
+    """
+    root = np.sqrt(weights)
+    M = np.outer(row, row)
+    M[np.diag_indices_from(M)] += diagonal
     for i in range(0, len(A), ROWS_AT_ONCE):
         part = (A[i : i + ROWS_AT_ONCE] - centre) * root[i : i + ROWS_AT_ONCE, None]
-        total += part.T @ part
-    return total
+        M += part.T @ part
+    unit = np.sqrt(M.diagonal())
+    M /= unit
+    M /= unit[:, None]
+    if not np.all(np.isfinite(M)):
+        raise np.linalg.LinAlgError
+    L, failed = dpotrf(M, lower=1, overwrite_a=1)
+    if failed or L.diagonal().min() < SMALL_PIVOT:
+        stacked = np.vstack([(A - centre) * root[:, None], np.diag(np.sqrt(diagonal)), row])
+        L = np.asfortranarray(np.asarray(np.linalg.qr(stacked / unit, mode="r")).T)
+    if not np.all(L.diagonal()):
+        raise np.linalg.LinAlgError
+    return unit, L

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._internal.linear_algebra import EPS, eigen_directions, solve_psd
 from .._internal.typing import Array, Index
 from ..errors import SolveError
+from .penalty import UnrelaxedPenalty
 
 __all__ = ["LinearConstraints"]
 
@@ -39,7 +40,7 @@ class _Face(NamedTuple):
     Z: Array
 
 
-class LinearConstraints:
+class LinearConstraints(UnrelaxedPenalty):
     """g(δ) = 0 where A δ ≤ h and E δ = f, infinite elsewhere.
 
     Multipliers bound its conjugate: g*(A'λ + E'ν) ≤ ⟨h, λ⟩ + ⟨f, ν⟩ for any λ ≥ 0 and any ν.
@@ -55,8 +56,6 @@ class LinearConstraints:
     scale : array of shape (k,)
         Standard deviations of the features; coefficients of δ are measured in units of their inverse.
     """
-
-    relaxed = False
 
     def __init__(self, M: Array, limit: Array, equalities: int, scale: Array) -> None:
         is_equality = np.arange(limit.size) < equalities
@@ -90,11 +89,11 @@ class LinearConstraints:
         """Minimiser of the quadratic model under the constraints; active bounds hold exactly."""
         return self._solve(delta, gradient, H)[0]
 
-    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
+    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
         """r' = A'λ + E'ν, with slack ⟨λ, h − Aδ⟩ + ⟨ν, f − Eδ⟩.
 
         To second order, the multipliers of a step minimise the gap. Slack of the wrong sign does not lower it: that is
-        a violation. What a lift leaves of the residual is worth ⟨margin, δ⟩, which the caller adds.
+        a violation.
         """
         try:
             x, multipliers = self._solve(delta, -r, H)

@@ -48,10 +48,6 @@ class Norm(ABC):
     def project(self, r: Array, radius: float) -> Array:
         """Euclidean projection of r on the ball ‖r‖ ≤ radius."""
 
-    def project_weighted(self, r: Array, radius: float, variances: Array) -> Array:
-        """Projection in the metric Σ (r_i − p_i)² / variances_i; by default the Euclidean one."""
-        return self.project(r, radius)
-
 
 class Euclidean(Norm):
     """‖r‖₂, its own dual."""
@@ -62,21 +58,6 @@ class Euclidean(Norm):
         """Shrink towards zero."""
         size = self(r)
         return r if size <= radius else r * (radius / size)
-
-    def project_weighted(self, r: Array, radius: float, variances: Array) -> Array:
-        """Coordinate i divided by 1 + λ · variances_i, with the λ that brings the length down to the radius."""
-        unit, level, p = variances / variances.max(), 0.0, r
-        for _ in range(100):  # the length is convex and falls with λ, so that Newton steps never overshoot
-            size = self(p)
-            if size <= radius or not radius > 0.0:
-                break
-            slope = float((p * p) @ (unit / (1.0 + level * unit))) / size
-            next_level = level + (size - radius) / slope if slope > 0.0 else np.inf
-            if not level < next_level < np.inf:
-                break
-            level = next_level
-            p = r / (1.0 + level * unit)
-        return p if radius > 0.0 else np.zeros_like(r)
 
 
 class Maximum(Norm):
@@ -96,20 +77,16 @@ class Taxicab(Norm):
 
     def project(self, r: Array, radius: float) -> Array:
         """Soft threshold at the level that brings the sum of absolute values down to the radius."""
-        return self.project_weighted(r, radius, np.ones_like(r))
-
-    def project_weighted(self, r: Array, radius: float, variances: Array) -> Array:
-        """Soft threshold at a level proportional to the variance of the coordinate."""
-        size, unit = np.abs(r), variances / variances.max()
+        size = np.abs(r)
         if size.sum() <= radius:
             return r
         if radius <= 0.0:
             return np.zeros_like(r)
-        order = np.argsort(-size / unit)
-        excess = (np.cumsum(size[order]) - radius) / np.cumsum(unit[order])
-        above = np.flatnonzero(size[order] > excess * unit[order])  # empty if the radius is below the round-off of r
-        level = excess[above[-1]] if above.size else (size / unit).max()
-        return np.asarray(np.sign(r) * np.maximum(size - level * unit, 0.0))
+        ordered = np.sort(size)[::-1]
+        excess = (np.cumsum(ordered) - radius) / np.arange(1, r.size + 1)
+        above = np.flatnonzero(ordered > excess)  # empty if the radius is below the round-off of r
+        level = excess[above[-1]] if above.size else ordered[0]
+        return np.asarray(np.sign(r) * np.maximum(size - level, 0.0))
 
 
 NORMS: dict[float, Norm] = {2.0: Euclidean(), np.inf: Maximum(), 1.0: Taxicab()}

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._internal.typing import Array
 from ..errors import DataError, SolveError
+from .penalty import UnrelaxedPenalty
 
 if TYPE_CHECKING:
     from ..problem import RatioProblem
@@ -17,10 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["UserPenalty", "check_terms"]
 
 
-class UserPenalty:
+class UserPenalty(UnrelaxedPenalty):
     """R‖δ‖_* plus the user's penalty, under the user's constraints."""
-
-    relaxed = False
 
     def __init__(self, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> None:
         check_terms(penalty, constraints)
@@ -55,7 +54,7 @@ class UserPenalty:
         x, *_ = self._program.solve(gradient - H @ delta, H)
         return np.asarray(x)
 
-    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> tuple[Array, float] | None:
+    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
         """The residual after a step.
 
         At the minimiser x of a step, r' = r − H(x − δ) is a subgradient of g, so g*(r') = ⟨r', x⟩ − g(x). The step is

@@ -4,7 +4,7 @@ from ..certificate.certificate import certify
 from .compare import Comparison, ComparisonRow, compare
 from .many import solve_many
 from .path import radius_path
-from .registry import CONE_SOLVERS, ConeSolver, find_solver, installed_solvers
+from .registry import CONE_SOLVERS, ConeCall, ConeSolver, find_solver, installed_solvers
 from .settings import Settings
 from .solutions import Solutions
 from .solve import solve
@@ -13,6 +13,7 @@ __all__ = [
     "CONE_SOLVERS",
     "Comparison",
     "ComparisonRow",
+    "ConeCall",
     "ConeSolver",
     "Settings",
     "Solutions",

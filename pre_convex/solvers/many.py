@@ -210,15 +210,18 @@ def _answers(
     if verbose:
         proven = sum(_is_proven(outcome, settings.tol, R) for outcome, R in zip(outcomes, problems.radius, strict=True))
         print(f"together: {together.passes} passes over all rows, {proven} of {W} problems proven")
-    solutions = [_solution(problems, w, outcomes[w], terms[w], staged[w].trace, settings) for w in range(W)]
-    # known from the last pass of a problem of the batch, so that it needs no weights
-    ess = [
-        outcome.point.summary.ess
-        if solution.settings is settings and not solution.hull
-        else 1.0 / float(solution.mu @ solution.mu)
-        for outcome, solution in zip(outcomes, solutions, strict=True)
-    ]
-    return Solutions(problems, tuple(solutions), together.passes, read_only(np.array(ess)), read_only(base.ess))
+    solutions, ess, solved_singly = [], [], {}
+    for w, outcome in enumerate(outcomes):
+        if _is_proven(outcome, settings.tol, float(problems.radius[w])):
+            solution = _solution(problems, w, outcome, terms[w], staged[w].trace, settings)
+            ess.append(outcome.point.summary.ess)
+        else:
+            solution = solved_singly[w] = solve_newton(problems.problem(w), terms[w], settings)
+            ess.append(1.0 / float(solution.mu @ solution.mu))
+        solutions.append(solution)
+    return Solutions(
+        problems, tuple(solutions), together.passes, read_only(np.array(ess)), read_only(base.ess), solved_singly
+    )
 
 
 def _is_proven(outcome: Outcome, tol: float, radius: float) -> bool:
@@ -231,9 +234,7 @@ def _is_proven(outcome: Outcome, tol: float, radius: float) -> bool:
 def _solution(
     problems: SharedProblems, w: int, outcome: Outcome, terms: Penalty, trace: list[Stage], settings: Settings
 ) -> Solution:
-    """Solution of one problem of the batch."""
-    if not _is_proven(outcome, settings.tol, float(problems.radius[w])):
-        return solve_newton(problems.problem(w), terms, settings)
+    """Solution of one problem that was proven together with the others."""
     delta, summary = outcome.point.delta, outcome.point.summary
     return Solution(
         delta=delta,

@@ -103,7 +103,7 @@ class Descent:
         variances: Array | None = None,
     ) -> None:
         self.level, self.penalty, self.settings, self.clock, self.shift = level, penalty, settings, clock, shift
-        self.curvature, self.variances = curvature, variances
+        self.curvature, self.variances = curvature, np.zeros(0) if variances is None else variances
         self.exact = curvature is None  # passes may compute covariances
         wide = shift.size >= WIDE
         self.secant_below, self.slow = (SECANT_BELOW_WIDE, SLOW_WIDE) if wide else (SECANT_BELOW, SLOW)
@@ -127,7 +127,7 @@ class Descent:
             fresh = point.summary.covariance is not None
             H = self.curvature = point.summary.covariance if fresh else self.curvature
             assert H is not None  # computed by the first pass, or given
-            if self.variances is None:
+            if not self.variances.size:
                 self.variances = np.where(H.diagonal() > 0.0, H.diagonal(), 1.0)
             d = self._direction(point, H, damping)
             self.decrement = math.inf if d is None else self._decrement(point, d, H)
@@ -203,7 +203,7 @@ class Descent:
             return False
         if point.value < self.low_value:
             self.low_value = 2.0 * point.value
-        elif self.iterations % 5 != 4:
+        elif self.iterations not in (1, 2) and self.iterations % 5 != 4:
             return False
         top = yield Height(point.delta, self.level.number)
         margin = -self.penalty.value(point.delta) - top

@@ -61,6 +61,8 @@ class Solutions:
         Passes over all rows that the problems shared.
     ess, ess_base : ndarray of shape (W,)
         Effective sample sizes of the weights μ and of the base weights, between 1 and n_q.
+    solved_singly : dict of int to Solution
+        Solutions of the problems that were not proven together with the others and so were solved one by one.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Solutions:
     passes: int
     ess: Array
     ess_base: Array
+    solved_singly: dict[int, Solution]
 
     @cached_property
     def delta(self) -> Array:

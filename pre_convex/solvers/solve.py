@@ -12,8 +12,9 @@ import numpy as np
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import as_choice, as_flag
-from ..certificate.certificate import Certificate, make_certificate
+from ..certificate.certificate import NO_PROOF, Certificate, certificate_of, make_certificate
 from ..data.blocks import show_progress
+from ..data.passes import tilt
 from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
 from ..feasibility.hull import Hull, Position, minimal_radius
 from ..penalties import BallPenalty, Penalty, make_penalty
@@ -150,6 +151,11 @@ def solve_newton(
 ) -> Solution:
     """Solve by the Newton engine: stages, then the hull if they prove nothing, then the face that holds the target."""
     started = time.perf_counter()
+    if problem.k >= problem.n_q and isinstance(terms, BallPenalty):
+        # the target is seldom in the hull of fewer rows than columns, and the hull is found sooner than a Newton step
+        outside = _far_outside(problem, terms, settings, formulation)
+        if outside is not None:
+            return replace(outside, solve_time=time.perf_counter() - started)
     try:
         found = newton(problem, terms, settings, start=start, verbose=verbose)
     except SolveError as error:  # constraints without a solution
@@ -157,6 +163,23 @@ def solve_newton(
     solution = _newton_solution(problem, found, "newton", formulation, settings=settings)
     solution = _decide_status(problem, solution, terms, settings, found)
     return replace(solution, solve_time=time.perf_counter() - started)
+
+
+def _far_outside(problem: RatioProblem, terms: Penalty, settings: Settings, formulation: str) -> Solution | None:
+    """Solution of an infeasible problem, at δ = 0; ``None`` if the target is not proven to be too far from the hull."""
+    clock = Clock()
+    try:
+        hull = minimal_radius(problem)
+    except SolveError:
+        return None
+    if not hull.lower > problem.radius:
+        return None
+    zero = np.zeros(problem.k)
+    certificate = certificate_of(problem, zero, tilt(problem.rows, zero, covariance=False), terms, NO_PROOF)
+    stage = Stage("hull", problem.n_q, hull.passes, clock.seconds, math.nan, f"target {hull.position.value}")
+    found = NewtonResult(zero, certificate, 0, 0, "diverges", (stage,))
+    solution = _newton_solution(problem, found, "newton", formulation, settings=settings)
+    return replace(solution, status=Status.INFEASIBLE, hull=hull)
 
 
 def _newton_solution(

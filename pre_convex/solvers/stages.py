@@ -17,9 +17,10 @@ import numpy as np
 from .._internal.linear_algebra import shrink_correlations, smallest_pivot_ratio, well_conditioned
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
-from ..certificate.certificate import Certificate, Proof, certificate_of, make_certificate, prove, sizes_of
+from ..certificate.certificate import NO_PROOF, Certificate, Proof, certificate_of, make_certificate, prove, sizes_of
 from ..certificate.lift import Sizes
 from ..data.affine_span import AffineSpan, affine_span_of
+from ..data.passes import tilt
 from ..data.requests import ALL, Alone, Draw, Level, Requests, Tilt
 from ..feasibility.hull import ZERO_DISTANCE
 from ..penalties import BallPenalty, NoPenalty, Penalty
@@ -35,7 +36,7 @@ FIRST_ROWS_MIN, FIRST_ROWS_MAX = 2_000, 20_000
 #: steps on a sample; more of them mean that the sample does not decide
 SAMPLE_STEPS = 40
 #: minimum number of rows of a lift, and of rows per feature
-LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 1_000, 5
+LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 20
 #: the smallest squared decrement to aim for
 SMALLEST_AIM = 1e-20
 #: share of the curvature at δ = 0 below which it may vanish, so that secants do not suffice
@@ -127,9 +128,9 @@ class Staged:
         first = self._descent(sample or self.everything)
         point = yield from first.at(zero if self.start is None else self.start)
         H0 = point.summary.covariance
+        assert H0 is not None  # the first pass of a descent without a curvature computes it
         if not well_conditioned(H0) and self.collinear_ends:
-            proof = Proof(math.inf, 0.0, math.inf)
-            return Outcome(point, proof, 0, 1, "collinear columns", collinear=True)
+            return Outcome(point, NO_PROOF, 0, 1, "collinear columns", collinear=True)
         if self.start is not None and np.any(self.start):
             H0 = (yield Tilt(np.zeros(self.k), True, first.level.number)).covariance
         self.variances = np.where(H0.diagonal() > 0.0, H0.diagonal(), 1.0)
@@ -224,6 +225,8 @@ class Staged:
 
     def _certify(self, descent: Descent, point: Point, subset: Level | None) -> Requests[Proof]:
         """Proof by a lift on as many rows as the decrement requires; if that fails, on the whole subset."""
+        if descent.reason == "diverges":
+            return NO_PROOF
         tol, decrement = self.settings.tol, descent.decrement
         hopeless = decrement > max(0.1, 10.0 * tol)  # it diverged, and no lift will prove it
         needed = 0 if hopeless else int(min(3.0 * decrement * self.n / tol, self.n))
@@ -304,11 +307,15 @@ def newton(
         away = span.null @ span.normal_components(np.zeros(problem.k))
         if isinstance(penalty, BallPenalty) and -float(away @ span.centre) > 1.001 * penalty.value(away):
             # the target is off the span of the rows, and the value is unbounded below
-            proof = make_certificate(problem, away, penalty=penalty)
-            return replace(found, delta=away, certificate=proof, reason="diverges")
+            return replace(found, delta=away, certificate=_unproven(problem, away, penalty), reason="diverges")
         free = span.free_directions(np.zeros(problem.k)).shape[1]
         found, _ = _stages(problem, penalty, settings, start, verbose, collinear_ends=False)
         return replace(found, free_directions=free)
+
+
+def _unproven(problem: RatioProblem, delta: Array, penalty: Penalty) -> Certificate:
+    """Certificate of a δ on a diverging sequence."""
+    return certificate_of(problem, delta, tilt(problem.rows, delta, covariance=False), penalty, NO_PROOF)
 
 
 def _stages(
@@ -347,12 +354,11 @@ def _in_coordinates(
     """Solve without penalty in coordinates of unit spread; δ is the shortest that gives the same ratio."""
     zero = np.zeros(problem.k)
     off, free = span.normal_components(zero), span.free_directions(zero)
-    if np.any(off) or span.basis.shape[1] == 0:
-        # all rows are equal, or the target is off their span and no δ is optimal
+    if np.any(off):  # the target is off the span of the rows, and no δ is optimal
         delta = span.null @ off
-        return NewtonResult(
-            delta, make_certificate(problem, delta), 0, 1, "diverges" if np.any(off) else "converged", (), free.shape[1]
-        )
+        return NewtonResult(delta, _unproven(problem, delta, penalty), 0, 1, "diverges", (), free.shape[1])
+    if span.basis.shape[1] == 0:  # all rows are equal
+        return NewtonResult(zero, make_certificate(problem, zero), 0, 1, "converged", (), free.shape[1])
     # remove free directions from the basis and not from δ afterwards: for columns of small numbers they are large, and
     # their round-off would affect the columns of large numbers
     T = span.basis - free @ (free.T @ span.basis)

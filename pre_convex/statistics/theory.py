@@ -215,7 +215,8 @@ def weyl_bound(
     float
     """
     delta, radius, starts = _check_ball(problem, centre, radius, starts)
-    S = problem.hessian(delta) if reference is None else as_matrix(reference, "reference", limit=MAX_ENTRY)
+    # the same formula as inside the ball, so that the difference at the centre is zero and not round-off
+    S = _Cumulants(problem, delta).H if reference is None else as_matrix(reference, "reference", limit=MAX_ENTRY)
     if S.shape != (problem.k, problem.k) or not np.allclose(S, S.T):
         k = problem.k
         raise DataError("reference", "is not symmetric or has another shape", f"pass a symmetric ({k}, {k}) matrix")

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from pre_convex._internal.linear_algebra import (
+    PsdSolver,
     least_squares,
     null_directions,
-    psd_solver,
     shrink_correlations,
     square_root,
     symmetric_root,
@@ -23,7 +23,7 @@ def covariance(rank, seed=0):
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_a_solver_solves_consistent_systems_of_any_rank_and_scaling(rank):
     H = covariance(rank)
-    solve = psd_solver(H)
+    solve = PsdSolver(H)
     for seed in range(5):
         rhs = H @ (np.random.default_rng(seed).normal(size=(3, 2)) / SCALES[:, None])
         np.testing.assert_allclose((H @ solve(rhs)) / SCALES[:, None], rhs / SCALES[:, None], atol=1e-8)

@@ -202,8 +202,9 @@ def test_collinear_columns_give_the_shortest_delta(start):
     plain, best = planted(n=200, k=2)
     M = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]])
     problem = pre.RatioProblem(plain.target @ M, plain.features_q @ M, plain.log_base)
-    start = None if start is None else np.array(start)
-    result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-9), start=start)
+    result = newton(
+        problem, make_penalty(problem), pre.Settings(tol=1e-9), start=None if start is None else np.array(start)
+    )
     assert result.free_directions == 1
     np.testing.assert_allclose(M @ result.delta, best, atol=1e-9)
     np.testing.assert_allclose(result.delta, np.linalg.pinv(M) @ best, atol=1e-9)  # the shortest

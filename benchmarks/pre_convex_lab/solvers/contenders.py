@@ -17,7 +17,7 @@ from pre_convex._internal.typing import Array
 from pre_convex.errors import DataError
 from pre_convex.problem import RatioProblem
 from pre_convex.solution import Status
-from pre_convex.solvers import ConeSolver, find_solver, installed_solvers, solve
+from pre_convex.solvers import ConeCall, ConeSolver, Settings, find_solver, installed_solvers, solve
 
 __all__ = ["NO_ITERATION_LIMIT", "Answer", "Contender", "contenders_of", "find_contender", "solver_options"]
 
@@ -27,6 +27,8 @@ CLAIMS = {
     Status.INFEASIBLE: "infeasible",
     Status.BOUNDARY: "boundary",
     Status.INACCURATE: "optimal_inaccurate",
+    Status.ITERATION_LIMIT: "user_limit",
+    Status.TIME_LIMIT: "user_limit",
     Status.FAILED: "solver_error",
 }
 
@@ -149,7 +151,8 @@ def _cone(problem: RatioProblem, formulation: str, tol: float, *, name: str) -> 
     entry = find_solver(name)
     assert entry is not None  # only "newton" has no entry
     entry = replace(entry, options=partial(solver_options, entry))
-    result = solve_cone(problem, entry, formulation, penalty=None, constraints=None, tol=tol, verbose=False)
+    call = ConeCall(entry, formulation, penalty=None, constraints=None, options={}, verbose=False)
+    result = solve_cone(problem, call, Settings(tol=tol))
     times = (result.compile_time, result.setup_time, result.solve_time)
     return Answer(result.claim, result.delta, result.mu, result.iterations, *times)
 

@@ -105,7 +105,7 @@ def _stationarity(judged: Judged) -> float:
     if judged.certificate is None:
         return np.nan
     problem, delta = judged.case.problem, np.asarray(judged.answer.delta, dtype=float)
-    r = -tilt(problem.rows, delta, covariance=False).mean  # rows are relative to the target
+    r = -tilt(problem.rows, delta, covariance=False).mean
     if problem.radius:
         t = _unit(judged.certificate) ** 2 / problem.k
         r = r - get_norm(problem.norm).project(r + t * delta, problem.radius)
