@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import isgenerator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,11 @@ def _run_until_stopped(original: Function) -> Function:
     return function
 
 
+def _first_direction(original: Function) -> Function:
+    """Only the direction of the largest of the smaller balls."""
+    return lambda *arguments: islice(original(*arguments), 1)
+
+
 def _all_rows(original: Function) -> Function:
     """No subset is worth its cost."""
     return lambda self, share: self.n
@@ -237,8 +243,7 @@ SPECIAL_CASES = (
     SpecialCase("_misses_gradient", (_descent("_misses_gradient", returning(False), was_true),)),
     SpecialCase("_diverges", (_descent("_diverges", asking_nothing(False), was_true),)),
     SpecialCase("_may_diverge", (Switch(stages.Staged, "_may_diverge", asking_nothing(False), was_true),)),
-    SpecialCase("trial: expected residual", (Switch(ball.BallPenalty, "_expected_residual", returning(None)),)),
-    SpecialCase("trial: fixed directions", (Switch(ball, "null_part", returning(None), was_true),)),
+    SpecialCase("smaller balls after the first", (Switch(ball.BallPenalty, "directions", _first_direction),)),
     SpecialCase("lift: fixed directions", (Switch(lift, "null_part", returning(None), was_true),)),
     SpecialCase("bound for given weights", (Switch(certificate, "_dual_bound", asking_nothing(-np.inf)),)),
 )

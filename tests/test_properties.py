@@ -45,7 +45,8 @@ def test_the_gap_is_never_negative(seed, norm, radius, size):
 def test_the_gap_is_zero_at_the_optimum_and_slackness_holds(seed, norm, radius):
     problem, delta = planted(n=80, k=3, seed=seed, radius=radius, norm=norm)
     certificate = pre.certify(problem, delta)
-    assert certificate.gap <= 1e-13
+    # the ball of a lift is smaller by a share of 1e-12
+    assert certificate.gap <= 1e-13 + 2e-12 * (problem.value(delta) - problem.with_radius(0.0).value(delta))
     assert abs(certificate.slackness) <= 1e-12
     assert certificate.moment_residual <= 1e-12
 

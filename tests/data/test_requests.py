@@ -24,7 +24,8 @@ def ask(requests):
     """Generator that asks each request and returns all answers."""
     answers = []
     for request in requests:
-        answers.append((yield request))
+        answer = yield request
+        answers += [answer]
     return answers
 
 
@@ -82,9 +83,7 @@ def test_answers_by_hand():
     G = F - targets[0]
     log_z = problem.value(delta)
     mu = np.exp(problem.log_mu(delta))
-    summary, pushed, top = Alone(problem.rows).run(
-        ask([Tilt(delta, True), Push(delta, log_z, centre, d), Height(d)])
-    )
+    summary, pushed, top = Alone(problem.rows).run(ask([Tilt(delta, True), Push(delta, log_z, centre, d), Height(d)]))
     assert summary.log_z == pytest.approx(log_z, abs=1e-13)
     np.testing.assert_allclose(summary.mean, mu @ G, atol=1e-13)
     np.testing.assert_allclose(summary.covariance, (G - mu @ G).T @ (mu[:, None] * (G - mu @ G)), atol=1e-13)

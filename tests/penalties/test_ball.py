@@ -1,4 +1,4 @@
-"""Penalties R‖δ‖_*: values, and the residual that a lift aims at."""
+"""Penalties R‖δ‖_*: values, directions of a lift, and the slack of the residual that it leaves."""
 
 import numpy as np
 import pytest
@@ -32,51 +32,44 @@ def test_value_and_projection(norm):
 
 @pytest.mark.parametrize("units", [1.0, np.array([1e-4, 1.0, 1e3, 1e-2])], ids=["one unit", "four units"])
 @pytest.mark.parametrize("norm", NORMS)
-def test_everything_within_the_margin_of_a_trial_is_in_the_ball(norm, units):
+def test_slack_is_finite_only_if_everything_within_the_margin_is_in_the_ball(norm, units):
     rng = np.random.default_rng(3)
-    ball = penalty_of(norm, 0.5, 4)
-    for _ in range(50):
-        root = rng.normal(size=(9, 4)) * units
-        delta, r, margin = rng.normal(size=4) / units, rng.normal(size=4), 10.0 ** rng.uniform(-16, -12) * units
-        point, slack = ball.trial(delta, r, root.T @ root, np.broadcast_to(margin, 4))
-        for sign in rng.choice([-1.0, 1.0], size=(20, 4)):
-            assert ball.norm(point + sign * margin) <= 0.5
-        # g(δ) − ⟨r', δ⟩, which is not negative in the ball
-        assert slack >= 0.0
-        assert slack == pytest.approx(max(ball.value(delta) - point @ delta, 0.0))
+    ball, seen = penalty_of(norm, 0.5, 4), set()
+    for _ in range(200):
+        delta, margin = rng.normal(size=4) / units, np.broadcast_to(10.0 ** rng.uniform(-16, -1) * units, 4)
+        r = rng.normal(size=4)
+        r *= 0.5 * rng.choice([0.5, 0.99, 1.0, 1.01]) / ball.norm(r)
+        slack = ball.slack(delta, r, margin)
+        worst = ball.norm(r + np.sign(r) * margin)
+        seen.add(bool(slack < np.inf))
+        if slack < np.inf:
+            assert worst <= 0.5
+            assert slack == max(ball.value(delta) - r @ delta, 0.0)  # g(δ) + g*(r) − ⟨r, δ⟩
+        else:
+            assert worst > 0.5 * (1 - 1e-15)
+    assert seen == {True, False}
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_near_the_solution_a_trial_is_aligned_with_delta(norm):
-    ball, H = penalty_of(norm, 0.5), np.diag([1.0, 3.0])
-    delta = {2: np.array([0.8, -0.1]), np.inf: np.array([0.8, -0.1]), 1: np.array([0.8, -0.8])}[norm]
-    aligned = {2: 0.5 * delta / np.linalg.norm(delta), np.inf: [0.5, -0.5], 1: [0.25, -0.25]}[norm]
-    for off in (0.0, 1e-9, 1e-6):
-        point, slack = ball.trial(delta, np.asarray(aligned) + off, H, np.full(2, 1e-15))
-        assert slack <= 10.0 * off + 1e-14
-        np.testing.assert_allclose(point, aligned, atol=10.0 * off + 1e-14)
+def test_a_direction_leads_inside_the_ball_and_nearly_to_the_solution(norm):
+    """To first order a lift along d leaves r − H d; at the minimum of the quadratic model the slack vanishes.
+
+    In norms 1 and inf the first directions may miss the ball, since steps regularise H by 1e-12.
+    """
+    rng = np.random.default_rng(5)
+    ball, margin = penalty_of(norm, 0.5, 4), np.full(4, 1e-15)
+    for _ in range(20):
+        root, delta, r = rng.normal(size=(9, 4)), rng.normal(size=4), 2.0 * rng.normal(size=4)
+        H = root.T @ root / 9
+        slacks = [(delta + d, ball.slack(delta + d, r - H @ d, margin)) for d in ball.directions(delta, r, H)]
+        x, slack = next(pair for pair in slacks if pair[1] < np.inf)
+        assert slack <= 2e-9 * ball.value(x)
+        assert slacks[-1][1] < np.inf
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_a_trial_keeps_what_a_lift_cannot_move(norm):
-    ball, delta, margin = penalty_of(norm, 0.5, 3), np.array([0.8, 5.0, -1.0]), np.full(3, 1e-12)
-    constant = np.diag([1.0, 0.0, 2.0])
-    equal = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
-    for H, fixed in ((constant, [0.0, 1.0, 0.0]), (equal, [1.0, -1.0, 0.0])):
-        for size in (0.0, 0.1, -0.2):
-            r = np.array([0.4, -0.3, 2.0])
-            r += (size - r @ fixed) * np.array(fixed) / np.dot(fixed, fixed)
-            point, _ = ball.trial(delta, r, H, margin)
-            assert ball.norm(np.abs(point) + margin) <= 0.5
-            assert point @ fixed == pytest.approx(size, abs=1e-12)
-    assert ball.trial(delta, np.array([0.1, 0.6, 0.1]), constant, margin) is None  # the second entry stays outside
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_a_ball_that_is_smaller_than_the_margin_has_no_trial(norm):
-    delta, H = np.array([0.8, -0.1]), np.diag([1.0, 3.0])
-    assert penalty_of(norm, 1e-9).trial(delta, np.array([0.3, -0.2]), H, np.full(2, 1e-8)) is None
-    point, slack = NoPenalty(get_norm(norm), 0.0).trial(delta, np.array([0.3, -0.2]), H, np.full(2, 1e-8))
+def test_without_a_radius_zero_is_the_only_residual(norm):
+    point, slack = NoPenalty(get_norm(norm), 0.0).trial(np.ones(2), np.array([0.3, -0.2]), np.eye(2))
     assert (point.tolist(), slack) == ([0.0, 0.0], 0.0)
 
 

@@ -45,7 +45,7 @@ def test_arguments_of_solve_take_the_place_of_settings():
 @pytest.mark.parametrize(("radius", "norm"), [(0.0, 2), (0.02, 2), (0.02, np.inf), (0.02, 1)])
 @pytest.mark.parametrize("n", [300, 150_000])
 def test_the_iteration_limit_ends_newton_with_a_true_gap(n, radius, norm):
-    problem, best = planted(n=n, k=4, radius=radius, norm=norm, strength=2.0)
+    problem, _ = planted(n=n, k=4, radius=radius, norm=norm, strength=2.0)
     optimum = pre.solve(problem).primal_value
     limited = [pre.solve(problem, max_iter=m, check=False, tol=1e-13) for m in range(1, 12)]
     for m, solution in enumerate(limited, 1):

@@ -78,7 +78,7 @@ def test_a_target_that_no_subset_holds_needs_all_rows():
 def test_the_hull_and_the_boundary_are_stages(target, last, reason):
     solution = pre.solve(pre.RatioProblem(target, SQUARE), check=False)
     assert (solution.trace[-1].name, solution.trace[-1].reason) == (last, reason)
-    assert [stage.name for stage in solution.trace if stage.name in ("hull", "boundary")][0] == "hull"
+    assert next(stage.name for stage in solution.trace if stage.name in ("hull", "boundary")) == "hull"
 
 
 @pytest.mark.parametrize("n", [300, 400_000])
