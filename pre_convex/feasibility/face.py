@@ -106,7 +106,8 @@ def _largest_margin(rows: Rows, basis: Array, y: Array, index: Index) -> tuple[A
     from scipy.optimize import linprog
 
     k = y.size
-    working, margin = np.zeros(0, dtype=np.intp), np.inf
+    working = tight = np.zeros(0, dtype=np.intp)
+    margin = np.inf
     for count in (FIRST_ROWS * k, *[ADDED_ROWS] * MAX_ROUNDS):
         cosines = np.concatenate(rows.reduce(partial(_cosines, basis=basis, y=y), add))
         cosines[index] = -np.inf
@@ -115,7 +116,7 @@ def _largest_margin(rows: Rows, basis: Array, y: Array, index: Index) -> tuple[A
         new = np.argpartition(-others, min(count, others.size) - 1)[:count]
         new = new[others[new] > POSITIVE - margin]
         if new.size == 0:
-            return y, cosines, working[result.ineqlin.marginals < -POSITIVE] if working.size else working
+            return y, cosines, tight
         working = np.append(working, new)
         F = rows.take(working).features @ basis
         result = linprog(
@@ -127,12 +128,12 @@ def _largest_margin(rows: Rows, basis: Array, y: Array, index: Index) -> tuple[A
         )
         if result.status != 0:
             break
-        y, margin = result.x[:-1], float(result.x[-1])
+        y, margin, tight = result.x[:-1], float(result.x[-1]), working[result.ineqlin.marginals < -POSITIVE]
     return y, np.zeros(rows.shape[0]), working[:0]
 
 
 def _cosines(rows: Rows, basis: Array, y: Array) -> list[Array]:
-    """Heights ⟨F_j − b, basis · y⟩ in units of the length of (F_j − b) · basis; −inf on the plane and without weight."""
+    """Heights ⟨F_j − b, basis · y⟩ in units of ‖(F_j − b) · basis‖; −inf on the plane or without weight."""
     cosines = np.full(rows.shape[0], -np.inf)
     for chunk, f in rows.chunks():
         A = f @ basis

@@ -10,7 +10,7 @@ from .._internal.entropy import safe_log
 from .._internal.linear_algebra import PsdSolver
 from .._internal.typing import Array, Index
 from ..certificate.certificate import Certificate, value_round_off
-from ..data.passes import Summary, logits, tilt
+from ..data.passes import logits, tilt
 from ..data.rows import Rows
 from ..feasibility.face import restrict, smallest_face, spanning_rows
 from ..feasibility.hull import Hull
@@ -77,18 +77,20 @@ def _on_rows(problem: RatioProblem, index: Index, weights: Array) -> Array:
 
 
 def _lifted(rows: Rows, mu: Array) -> Array:
-    """Weights that hit the target to its last digits, by [LIFT] of weights that nearly do; negative ones become zero."""
+    """Weights that hit the target to its last digits, by [LIFT] of weights that nearly do; none is negative."""
     for _ in range(LIFTS):
-        summary = _moments(rows, mu)
-        d = PsdSolver(summary.covariance)(-summary.mean)
-        mu = mu * np.maximum(1.0 + (logits(rows.with_log_base(0.0), d) - summary.mean @ d), 0.0)
+        mean, covariance = _moments(rows, mu)
+        d = PsdSolver(covariance)(-mean)
+        mu = mu * np.maximum(1.0 + (logits(rows.with_log_base(0.0), d) - mean @ d), 0.0)
         mu /= mu.sum()
     return mu
 
 
-def _moments(rows: Rows, mu: Array) -> Summary:
+def _moments(rows: Rows, mu: Array) -> tuple[Array, Array]:
     """Mean and covariance of the rows under given weights."""
-    return tilt(rows.with_log_base(safe_log(mu)), np.zeros(rows.shape[1]))
+    summary = tilt(rows.with_log_base(safe_log(mu)), np.zeros(rows.shape[1]))
+    assert summary.covariance is not None  # it was asked for
+    return summary.mean, summary.covariance
 
 
 def _far_along(problem: RatioProblem, delta: Array, v: Array, mu: Array, tol: float) -> Array:
@@ -112,8 +114,9 @@ def _far_along(problem: RatioProblem, delta: Array, v: Array, mu: Array, tol: fl
 
 def _boundary_certificate(problem: RatioProblem, delta: Array, mu: Array) -> Certificate:
     """Certificate of weights on a face and a δ far along its normal, which need not belong together."""
-    r, summary, moments = problem.residual(mu), tilt(problem.rows, delta, covariance=False), _moments(problem.rows, mu)
-    size = np.abs(moments.mean) + np.sqrt(moments.covariance.diagonal())
+    r, summary = problem.residual(mu), tilt(problem.rows, delta, covariance=False)
+    mean, covariance = _moments(problem.rows, mu)
+    size = np.abs(mean) + np.sqrt(covariance.diagonal())
     noise = value_round_off(summary.log_z, float(size @ np.abs(delta)))
     lower, depth = problem.dual_value(mu), float(mu @ np.where(mu > 0.0, np.abs(problem.log_base), 0.0))
     # weights that miss the target weaken the lower bound by ⟨miss, |δ|⟩
