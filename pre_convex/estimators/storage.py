@@ -165,7 +165,7 @@ def _plugin_state(fit: PluginRatio, arrays: dict[str, Any]) -> Any:
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     """The fitted estimator from header and arrays."""
     features = from_state(_join(header["features"], arrays))
-    params = {k: (np.inf if v == "inf" else v) for k, v in header["params"].items()}
+    params: dict[str, Any] = {k: (np.inf if v == "inf" else v) for k, v in header["params"].items()}
     params["settings"] = _settings(params.get("settings"))
     kind: Any = KINDS[header["kind"]]
     given = header["parameter"]
