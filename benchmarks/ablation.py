@@ -1,9 +1,8 @@
 """Switch off one special case of the Newton engine at a time, and count the answers that are lost.
 
-Sources of problems: a slice of the campaign's random problems, the sets of the solver benchmark, realistic problems
-(``realistic.py``), and some of those with the unpolished answers of a cone solver. An answer is proven if its status is
-OPTIMAL, BOUNDARY with a gap within the tolerance, or INFEASIBLE. A special case is switched off only on the problems
-that reach it; on the others nothing would change.
+Three sources of problems: a slice of the campaign's random problems, the sets of the solver benchmark, and realistic
+problems (``realistic.py``). An answer is proven if its status is OPTIMAL, BOUNDARY with a gap within the tolerance, or
+INFEASIBLE. A special case is switched off only on the problems that reach it; on the others nothing would change.
 
 Special cases stand in for each other, so in the end as many as possible are switched off together: one after the other,
 in the order of ``SPECIAL_CASES``, as long as outside the campaign no answer is lost, changes its status or becomes less
@@ -17,7 +16,6 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -42,9 +40,7 @@ REPEATS = 3
 SLOWER = 2.0
 #: share of the problems that may become slower when special cases are switched off together
 MAX_SLOWER = 0.01
-#: unpolished answers of this solver to every n-th realistic problem of at most this size
-CONE_SOLVER, CONE_EVERY, CONE_SIZE = "CLARABEL", 4, 20_000
-SOURCES = ("campaign", "benchmark", "realistic", "cone")
+SOURCES = ("campaign", "benchmark", "realistic")
 
 #: other counts that the table shows where they are not zero
 MORE = {"other_status": "with another status", "fewer_zeros": "less sparse", "slower": "slower"}
@@ -57,11 +53,6 @@ class Named:
     source: str
     family: str
     problem: pre.RatioProblem
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Arguments of solve()."""
-        return {"solver": CONE_SOLVER, "polish": False} if self.source == "cone" else {}
 
 
 @dataclass(frozen=True)
@@ -81,12 +72,9 @@ class Count:
     problems: int = 0
     reached: int = 0
     lost: int = 0
-    gained: int = 0
     other_status: int = 0
     fewer_zeros: int = 0
     slower: int = 0
-    seconds_with: float = 0.0
-    seconds_without: float = 0.0
 
 
 def problems(every: int, sources: tuple[str, ...] = SOURCES, draws: int = 1) -> Iterator[Named]:
@@ -105,10 +93,6 @@ def problems(every: int, sources: tuple[str, ...] = SOURCES, draws: int = 1) -> 
     if "realistic" in sources:
         for family, problem in realistic(draws):
             yield Named("realistic", family, problem)
-    if "cone" in sources:
-        small = [drawn for drawn in realistic() if drawn[1].n_q * drawn[1].k <= CONE_SIZE]
-        for family, problem in small[::CONE_EVERY]:
-            yield Named("cone", family, problem)
 
 
 def fresh(problem: pre.RatioProblem) -> pre.RatioProblem:
@@ -122,7 +106,7 @@ def outcome(item: Named) -> Outcome:
     problem = fresh(item.problem)
     started = time.perf_counter()
     try:
-        solution = pre.solve(problem, check=False, tol=TOL, **item.options)
+        solution = pre.solve(problem, check=False, tol=TOL)
     except Exception as error:  # without a special case anything may happen
         return Outcome(type(error).__name__, False, time.perf_counter() - started)
     seconds = time.perf_counter() - started
@@ -158,11 +142,8 @@ def compare(
             after = outcome(item)
         count.reached += 1
         count.lost += before.proven and not after.proven
-        count.gained += after.proven and not before.proven
         count.other_status += before.proven and after.proven and before.status != after.status
         count.fewer_zeros += after.proven and after.zeros < before.zeros
-        count.seconds_with += before.seconds
-        count.seconds_without += after.seconds
         if after.proven and after.seconds > SLOWER * before.seconds:
             count.slower += is_slower(item, cases)
         if lost is not None and before.proven and (not after.proven or before.status != after.status):
@@ -195,11 +176,7 @@ def solve_all(named: list[Named]) -> list[tuple[Outcome, set[str]]]:
 
 def rows_of(name: str, counts: dict[str, Count]) -> list[dict[str, object]]:
     """Rows of the results file for one special case."""
-    return [
-        {"special_case": name, "source": source, **vars(count),
-         "seconds_with": f"{count.seconds_with:.2f}", "seconds_without": f"{count.seconds_without:.2f}"}
-        for source, count in counts.items()
-    ]  # fmt: skip
+    return [{"special_case": name, "source": source, **vars(count)} for source, count in counts.items()]
 
 
 def table(rows: list[dict[str, object]]) -> list[str]:

@@ -1,6 +1,7 @@
 """The ablation: special cases are switched off and on again, saved answers are counted, the page shows the counts."""
 
 import csv
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_realistic_problems_are_the_same_every_time_and_of_every_kind():
     named = list(realistic())
     assert {name for name, _ in named} == {family.__name__.replace("_", " ") for family in FAMILIES}
     assert {problem.norm for _, problem in named if problem.radius > 0.0} == {1.0, 2.0, float("inf")}
-    for (_, first), (_, second) in zip(named[::50], list(realistic())[::50], strict=True):
+    for (_, first), (_, second) in zip(named, islice(realistic(), 60), strict=False):
         assert (first.features_q == second.features_q).all()
         assert (first.target == second.target).all()
         assert first.radius == second.radius
