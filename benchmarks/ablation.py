@@ -4,9 +4,7 @@ Three sources of problems: a slice of the campaign's random problems, the sets o
 problems (``realistic.py``). An answer is proven if its status is OPTIMAL, BOUNDARY with a gap within the tolerance, or
 INFEASIBLE. A special case is switched off only on the problems that reach it; on the others nothing would change.
 
-Special cases stand in for each other, so in the end as many as possible are switched off together: one after the other,
-in the order of ``SPECIAL_CASES``, as long as outside the campaign no answer is lost, changes its status or becomes less
-sparse, and few become slower.
+Special cases stand in for each other, so in the end those that seem to save nothing are switched off together.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ import numpy as np
 from pre_convex_lab.solvers.sets import DEFAULT_SETS, load_set
 from random_problems import feasible, infeasible
 from realistic import realistic
-from special_cases import SPECIAL_CASES, SpecialCase, off, watch
+from special_cases import SPECIAL_CASES, TOGETHER, SpecialCase, off, watch
 from storing import markdown_table, quote, store
 
 import pre_convex as pre
@@ -38,8 +36,6 @@ MAX_SIZE = 1_000_000
 REPEATS = 3
 #: slower means more than this factor
 SLOWER = 2.0
-#: share of the problems that may become slower when special cases are switched off together
-MAX_SLOWER = 0.01
 SOURCES = ("campaign", "benchmark", "realistic")
 
 #: other counts that the table shows where they are not zero
@@ -151,19 +147,6 @@ def compare(
     return counts
 
 
-def removable(named: list[Named], baseline: list[tuple[Outcome, set[str]]]) -> tuple[SpecialCase, ...]:
-    """Special cases that can be switched off together, without a change outside the campaign and with few slower."""
-    kept = [pair for pair in zip(named, baseline, strict=True) if pair[0].source != "campaign"]
-    items, before = [item for item, _ in kept], [found for _, found in kept]
-    chosen: tuple[SpecialCase, ...] = ()
-    for case in SPECIAL_CASES:
-        counts = compare(items, before, (*chosen, case)).values()
-        unchanged = all(count.lost + count.other_status + count.fewer_zeros == 0 for count in counts)
-        if unchanged and all(count.slower <= MAX_SLOWER * count.problems for count in counts):
-            chosen = (*chosen, case)
-    return chosen
-
-
 def solve_all(named: list[Named]) -> list[tuple[Outcome, set[str]]]:
     """Outcome of each problem, and the special cases that it reaches."""
     found = []
@@ -225,8 +208,7 @@ def main() -> None:
         if not arguments.only or any(part in case.name for part in arguments.only):
             add(case.name, (case,))
     if not arguments.only:
-        together = removable(named, baseline)
-        add("together: " + "; ".join(case.name for case in together), together)
+        add(f"{len(TOGETHER)} of them together", tuple(case for case in SPECIAL_CASES if case.name in TOGETHER))
     print("\n".join(table(rows)))
     if arguments.store:
         path = store("ablation", rows, ("pre_convex", "numpy", "scipy"))

@@ -362,3 +362,29 @@ SPECIAL_CASES = (
     SpecialCase("hull: normals of a face", (Switch(hull, "_face_normals", instead(_same_direction)),)),
     SpecialCase("hull: asked when a step fails", (Switch(solve, "is_too_far", returning(False)),)),
 )
+
+#: special cases that the other sources than the campaign can do without one by one, less those that save time, keep the
+#: status or the zeros of an answer, or stand in for another one here
+TOGETHER = (
+    "restart: vertex of [D]",
+    "mixture bounds",
+    "mixture with other rows",
+    "radius equal to the distance",
+    "rebalanced weights on a face",
+    "norms 1, inf: guesses",
+    "norms 1, inf: cvxpy step",
+    "damping after a failed search",
+    "_misses_gradient",
+    "_curvature_vanishes",
+    "lift by either factor",
+    "bound for given weights",
+    "trial residuals after the first",
+    "trial: fixed directions",
+    "projection in units of variances",
+    "shrink_correlations",
+    "exact cost of a lift",
+    "origin of rows",
+    "hull: second search",
+    "hull: normals of a face",
+    "hull: asked when a step fails",
+)
