@@ -1,4 +1,4 @@
-"""Guard the speed and memory of the engine in under two minutes: ``make bench-guard``, which CI runs after the tests.
+"""Guard the speed and memory of the engine in under two minutes: ``make bench-guard``.
 
 The rows are those of ``scale.py`` with its goals, at sizes with ratios close to those at full size. Times are
 medians of five pairs, with one BLAS thread, since its threads waste time on a busy machine. A row fails at twice its
