@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import add, itemgetter
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 from .._internal.entropy import exponentiate, log_sum_exp
 from .._internal.linear_algebra import zero_noise_variances
 from .._internal.typing import Array, Index
-from .rows import Rows
+from .rows import ROWS_TOGETHER, Rows
 
 __all__ = [
     "Reduction",
@@ -44,8 +44,6 @@ __all__ = [
 COVARIANCE_DOMINATES = 20
 #: sums of unscaled weights within these bounds had neither overflow nor loss by underflow
 SMALL, LARGE = 1e-200, 1e200
-#: rows compared at once in a search for column minima: NumPy is eight times as fast on long rows as on twenty columns
-ROWS_TOGETHER = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +61,7 @@ class Summary:
     log_z: float
     mean: Array
     covariance: Array | None
-    ess: float = math.nan  # effective sample size of the weights, where a pass computes it
+    ess: float = math.nan  # effective sample size of the weights; nan after overflow of their squares
 
     def merge(self, other: Summary) -> Summary:
         """Summary of the union of two disjoint sets of rows."""
@@ -78,7 +76,8 @@ class Summary:
         if self.covariance is not None and other.covariance is not None:
             covariance = (1 - share) * self.covariance + share * other.covariance
             covariance += share * (1 - share) * np.outer(move, move)
-        return Summary(log_z, self.mean + share * move, covariance)
+        ess = 1.0 / ((1 - share) ** 2 / self.ess + share**2 / other.ess) if self.ess and other.ess else math.nan
+        return Summary(log_z, self.mean + share * move, covariance, ess)
 
 
 def tilt(rows: Rows, delta: Array, *, covariance: bool = True, power: float = 1.0) -> Summary:
@@ -191,10 +190,10 @@ def _finish_tilt(summary: Summary, rows: Rows, delta: Array) -> Summary:
     """The summary relative to the origin, with zero variances where they are round-off."""
     if summary.covariance is not None:
         H = zero_noise_variances(summary.covariance, summary.mean)
-        summary = Summary(summary.log_z, summary.mean, H)
+        summary = replace(summary, covariance=H)
     if rows.shift is None:
         return summary
-    return Summary(_minus_shift(summary.log_z, rows, delta), summary.mean - rows.shift, summary.covariance)
+    return replace(summary, log_z=_minus_shift(summary.log_z, rows, delta), mean=summary.mean - rows.shift)
 
 
 def _moments_and_logits(rows: Rows, delta: Array) -> tuple[Summary, list[tuple[int, Array]]]:
@@ -218,7 +217,7 @@ def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
     Each call releases the interpreter's lock and then waits for it, so the weights are not scaled by their maximum
     first. If their sum overflows or underflows, the block is done again by :func:`_scaled_moments`.
     """
-    total, mean, uniform = 0.0, np.zeros(delta.size), rows.uniform
+    total, squares, mean, uniform = 0.0, 0.0, np.zeros(delta.size), rows.uniform
     buffer, ones = np.empty(rows.chunk_rows), np.ones(rows.chunk_rows)
     with np.errstate(over="ignore", invalid="ignore"):
         for chunk, f in rows.shifted_chunks():
@@ -227,11 +226,13 @@ def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
                 z += rows.log_base[chunk]
             np.exp(z, out=z)
             total += float(z.dot(ones[: len(f)]))
+            squares += float(z.dot(z))
             mean += z.dot(f)
     if not SMALL < total < LARGE:
         return _scaled_moments(rows, delta, covariance=False)
     log_z = math.log(total)
-    return Summary(log_z + float(rows.log_base[0]) if uniform else log_z, mean / total, None)
+    ess = total / (squares / total) if squares < math.inf else math.nan
+    return Summary(log_z + float(rows.log_base[0]) if uniform else log_z, mean / total, None, ess)
 
 
 def _scaled_moments(
@@ -242,7 +243,7 @@ def _scaled_moments(
     The logits are written to ``logits`` if it is given.
     """
     k = delta.size
-    total, top = 0.0, -np.inf
+    total, squares, top = 0.0, 0.0, -np.inf
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
     size = rows.long_chunk_rows if covariance else rows.chunk_rows
     own = not covariance or rows.centre is not None or rows.features.dtype != float  # chunks may be written to
@@ -257,7 +258,7 @@ def _scaled_moments(
             continue
         if peak > top:  # rescale the sums so far to the new maximum
             shrink = math.exp(top - peak)
-            total, top = total * shrink, peak
+            total, squares, top = total * shrink, squares * shrink**2, peak
             if scatter is not None:
                 scatter *= shrink
             grow = 1.0
@@ -265,6 +266,7 @@ def _scaled_moments(
             grow = math.exp(peak - top)
             if grow == 0.0:  # negligible compared with the rows so far
                 continue
+        squares += grow**2 * float(z @ z)
         centre = z @ f
         centre /= mass
         mass *= grow
@@ -280,8 +282,8 @@ def _scaled_moments(
         total += mass
     if total == 0.0:
         return Summary(-np.inf, mean, scatter)
-    log_z = top + math.log(total)
-    return Summary(log_z, mean, None if scatter is None else zero_noise_variances(scatter / total, mean))
+    H = None if scatter is None else zero_noise_variances(scatter / total, mean)
+    return Summary(top + math.log(total), mean, H, total**2 / squares)
 
 
 def logits(rows: Rows, delta: Array) -> Array:

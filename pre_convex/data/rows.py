@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import reduce
-from typing import Any, TypeVar
+from functools import cached_property, reduce
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .._internal.validation import MAX_ENTRY, read_only
 from ..errors import DataError
 
 __all__ = [
+    "Reach",
     "Rows",
     "Split",
     "Subset",
@@ -50,8 +51,25 @@ PROBE_ROWS = 1000
 #: a column counts as near a point if its distance is at most this many ranges of the column: sums relative to the point
 #: then lose less than one digit compared with sums relative to the column's own middle
 NEAR = 4.0
+#: rows of a few numbers that are joined to one long row
+ROWS_TOGETHER = 50
 #: numbers subtracted at once from neighbouring short rows: NumPy is slow on rows of a few numbers
 SUBTRACTED_TOGETHER = 8000
+
+
+class Reach(NamedTuple):
+    """Bounds on what a pass over all rows adds up, column by column of the features relative to :attr:`Rows.centre`.
+
+    Attributes
+    ----------
+    largest : ndarray of shape (k,)
+        At least the largest absolute value.
+    root : ndarray of shape (k,)
+        At least the root of the sum of squares; infinite if it is not known.
+    """
+
+    largest: Array
+    root: Array
 
 
 class Rows:
@@ -130,6 +148,18 @@ class Rows:
     def with_log_base(self, log_base: Array | float) -> Rows:
         """The same features with other base weights."""
         return Rows(self.features, log_base, self.origin, self.start, (self.centre, self.shift))
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Sizes of the features, from one pass that is cheaper than others; computed on first use."""
+        root = np.sqrt(self.reduce(_column_squares, np.add)) * (1.0 + 1e-6)  # whatever the round-off
+        return Reach(root, root)
+
+    @property
+    def depth(self) -> int:
+        """Additions that an entry goes through in a pass: one chunk, then one chunk after the other."""
+        n = self.shape[0]
+        return self.long_chunk_rows + 4 * (n // self.chunk_rows) + 64
 
     @property
     def shift_size(self) -> Array | float:
@@ -239,6 +269,17 @@ class Subset:
         if rows.uniform and isinstance(self.log_factor, float):
             return rows.with_log_base(rows.log_base[0] + self.log_factor)
         return rows.with_log_base(rows.log_base + self.log_factor)
+
+
+def _column_squares(rows: Rows) -> Array:
+    """Sums of squares of the columns; neighbouring rows are joined, because NumPy is slow on rows of a few numbers."""
+    k = rows.shape[1]
+    total = np.zeros(k)
+    for _, f in rows.shifted_chunks():
+        whole = len(f) // ROWS_TOGETHER * ROWS_TOGETHER if f.flags.c_contiguous else 0
+        for part in (f[:whole].reshape(-1, ROWS_TOGETHER * k), f[whole:]):
+            total += np.einsum("ij,ij->j", part, part).reshape(-1, k).sum(axis=0)
+    return total
 
 
 def uniform_log_weights(n: int) -> Array:

@@ -10,7 +10,7 @@ from .l2 import L2Penalty
 from .linear_constraints import LinearConstraints
 from .linf import LInfPenalty
 from .norms import NORMS, Norm, get_norm
-from .penalty import Penalty
+from .penalty import Penalty, Trial
 from .units import feature_scale
 from .user import UserPenalty
 
@@ -27,6 +27,7 @@ __all__ = [
     "NoPenalty",
     "Norm",
     "Penalty",
+    "Trial",
     "UserPenalty",
     "get_norm",
     "make_penalty",

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .._internal.typing import Array
 
-__all__ = ["Penalty", "UnrelaxedPenalty"]
+__all__ = ["Penalty", "Trial"]
+
+
+class Trial(NamedTuple):
+    """A residual r' to lift to.
+
+    Attributes
+    ----------
+    residual : ndarray of shape (k,)
+        r'.
+    slack : float
+        Upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
+    error : ndarray of shape (k,)
+        The slack is that of a residual that differs from r' by no more than this.
+    margin : ndarray of shape (k,)
+        Everything within this of r' has a finite conjugate too.
+    """
+
+    residual: Array
+    slack: float
+    error: Array
+    margin: Array
 
 
 class Penalty(Protocol):
     """A convex penalty g(δ), with constraints included as its indicator.
 
-    If ``relaxed``, g* is the indicator of a set with interior, and a certificate may end anywhere in it: it tries
-    :meth:`directions` and asks for the :meth:`slack` of what they give. Otherwise it has to hit :meth:`trial`.
+    If ``relaxed``, g* is the indicator of a set with interior.
     """
 
     relaxed: bool
@@ -26,34 +44,14 @@ class Penalty(Protocol):
     def violation(self, delta: Array) -> float:
         """Largest violation of a constraint at δ."""
 
-    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
-        """The residual r' to lift to, and its slack: an upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
+        """The residual to lift to, with a margin if g is relaxed; ``None`` if there is none.
 
-        ``None`` if there is no such residual. ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u.
+        ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u.
         """
-
-    def directions(self, delta: Array, r: Array, H: Array) -> Iterable[Array]:
-        """Directions d of a lift, which moves the residual to about r − Hd; the most promising first."""
-
-    def slack(self, delta: Array, r: Array, margin: Array) -> float:
-        """g(δ) + g*(r) − ⟨r, δ⟩ if g* is zero everywhere within the margin of r, otherwise infinity."""
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Minimiser of ⟨gradient, x − δ⟩ + ½(x − δ)'H(x − δ) + g(x), [STEP]."""
 
     def start(self, k: int) -> Array:
         """A point where g is finite, zero if possible."""
-
-
-class UnrelaxedPenalty:
-    """What penalties share that are not relaxed: there are no directions to try."""
-
-    relaxed = False
-
-    def directions(self, delta: Array, r: Array, H: Array) -> Iterable[Array]:
-        """None."""
-        return ()
-
-    def slack(self, delta: Array, r: Array, margin: Array) -> float:
-        """Infinity."""
-        return math.inf

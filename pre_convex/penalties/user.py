@@ -9,7 +9,7 @@ import numpy as np
 
 from .._internal.typing import Array
 from ..errors import DataError, SolveError
-from .penalty import UnrelaxedPenalty
+from .penalty import Trial
 
 if TYPE_CHECKING:
     from ..problem import RatioProblem
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["UserPenalty", "check_terms"]
 
 
-class UserPenalty(UnrelaxedPenalty):
+class UserPenalty:
     """R‖δ‖_* plus the user's penalty, under the user's constraints."""
+
+    relaxed = False
 
     def __init__(self, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> None:
         check_terms(penalty, constraints)
@@ -54,7 +56,7 @@ class UserPenalty(UnrelaxedPenalty):
         x, *_ = self._program.solve(gradient - H @ delta, H)
         return np.asarray(x)
 
-    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
         """The residual after a step.
 
         At the minimiser x of a step, r' = r − H(x − δ) is a subgradient of g, so g*(r') = ⟨r', x⟩ − g(x). The step is
@@ -66,7 +68,8 @@ class UserPenalty(UnrelaxedPenalty):
             return None
         trial = r - H @ (x - delta)
         slack = self.value(delta) - self.value(x) + float(trial @ (x - delta))
-        return trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V)))
+        none = np.zeros_like(r)
+        return Trial(trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V))), none, none)
 
 
 def check_terms(penalty: Any, constraints: Any) -> None:

@@ -26,7 +26,7 @@ from .._internal.validation import (
     read_only,
 )
 from ..certificate.certificate import certificate_of
-from ..certificate.lift import Sizes
+from ..certificate.lift import Arithmetic
 from ..data.batch import BaseSummary, Batch, OwnLogBases, Together, make_batch
 from ..errors import DataError
 from ..penalties import Penalty, make_penalty
@@ -201,9 +201,12 @@ def _answers(
     template = problems.template
     penalties = {R: make_penalty(template.with_radius(R)) for R in np.unique(problems.radius).tolist()}
     terms = [penalties[R] for R in problems.radius.tolist()]
-    sizes = [Sizes(np.abs(problems.targets[w]), np.abs(targets[w]), abs(float(batch.level[w]))) for w in range(W)]
+    arithmetic = [
+        Arithmetic(np.abs(targets[w]), np.abs(problems.targets[w]), batch.depth, n, abs(float(batch.level[w])))
+        for w in range(W)
+    ]
     starts = [None] * W if start is None else list(start)
-    staged = [Staged(n, k, terms[w], settings, sizes[w], starts[w]) for w in range(W)]
+    staged = [Staged(n, k, terms[w], settings, arithmetic[w], starts[w]) for w in range(W)]
     together = Together(batch, targets, base)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         outcomes: list[Outcome] = together.run([one.run() for one in staged])

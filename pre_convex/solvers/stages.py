@@ -17,8 +17,16 @@ import numpy as np
 from .._internal.linear_algebra import shrink_correlations, smallest_pivot_ratio, well_conditioned
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
-from ..certificate.certificate import NO_PROOF, Certificate, Proof, certificate_of, make_certificate, prove, sizes_of
-from ..certificate.lift import Sizes
+from ..certificate.certificate import (
+    NO_PROOF,
+    Certificate,
+    Proof,
+    arithmetic_of,
+    certificate_of,
+    make_certificate,
+    prove,
+)
+from ..certificate.lift import Arithmetic
 from ..data.affine_span import AffineSpan, affine_span_of
 from ..data.passes import tilt
 from ..data.requests import ALL, Alone, Draw, Level, Requests, Tilt
@@ -88,8 +96,8 @@ class Staged:
         g(δ).
     settings : Settings
         Tolerance, limits and numbers of rows.
-    sizes : Sizes
-        Sizes that round-off is proportional to.
+    arithmetic : Arithmetic
+        How the passes compute.
     start : ndarray of shape (k,), optional
         Initial δ, such as the answer of a cone solver; zero by default.
     row_cost : float, default 20.0
@@ -104,7 +112,7 @@ class Staged:
     k: int
     penalty: Penalty
     settings: Settings
-    sizes: Sizes
+    arithmetic: Arithmetic
     start: Array | None = None
     row_cost: float = 20.0
     collinear_ends: bool = True
@@ -146,7 +154,7 @@ class Staged:
         return Outcome(point, proof, descent.iterations, descent.passes, descent.reason, may_diverge=may_diverge)
 
     def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
-        return Descent(level, self.penalty, self.settings, self.clock, self.sizes.shift, curvature, variances)
+        return Descent(level, self.penalty, self.settings, self.clock, self.arithmetic.shift, curvature, variances)
 
     def _from_sample(self, first: Descent, point: Point) -> Requests[tuple[Level | None, Descent, Point]]:
         """Solve the sample, then the subset S, both to their sampling error; (S, descent on all rows, its first point).
@@ -234,10 +242,10 @@ class Staged:
         source = subset or self.everything
         if 2 * needed <= source.size:
             some = yield Draw(needed, source.number, at_random=False)
-            proof = yield from prove(point.delta, point.summary, self.penalty, self.sizes, some.number)
+            proof = yield from prove(point.delta, point.summary, self.penalty, self.arithmetic, some.number)
             if hopeless or proof.gap <= tol * (1.0 + abs(point.value)):
                 return proof
-        return (yield from prove(point.delta, point.summary, self.penalty, self.sizes, source.number))
+        return (yield from prove(point.delta, point.summary, self.penalty, self.arithmetic, source.number))
 
     def _may_diverge(self, descent: Descent, point: Point, H0: Array, subset: Level | None) -> Requests[bool]:
         """Whether δ may belong to a diverging sequence; see :class:`Outcome`."""
@@ -330,7 +338,7 @@ def _stages(
     """Result of the stages in the coordinates of the problem."""
     n, k = problem.rows.shape
     staged = Staged(
-        n, k, penalty, settings, sizes_of(problem), start,
+        n, k, penalty, settings, arithmetic_of(problem), start,
         row_cost=problem.rows.subset_cost, collinear_ends=collinear_ends, verbose=verbose,
     )  # fmt: skip
     outcome = Alone(problem.rows).run(staged.run())
