@@ -195,10 +195,9 @@ def prove(
     if found is None:
         return proof
     lifted, trial = found
-    last_digit = 0.0 if penalty.relaxed else float(lifted.missed @ np.abs(delta))
-    dependent = tuple(np.flatnonzero(lifted.missed).tolist())
+    last_digit = 0.0 if penalty.relaxed else float(np.sum(lifted.missed * np.abs(delta)))
     gap = trial.slack + lifted.cost + last_digit + round_off.value
-    return proof._replace(gap=gap, last_digit=last_digit, dependent=dependent)
+    return proof._replace(gap=gap, last_digit=last_digit, dependent=lifted.dependent)
 
 
 def _lift_to_feasible(
@@ -224,7 +223,7 @@ def _lift_to_feasible(
         return None
     lifted = yield from lift(delta, summary, trial.residual, trial.error, on_level, level, round_off, arithmetic)
     if lifted is not None:
-        return lifted._replace(missed=none), trial
+        return lifted, trial
     for _ in range(2):
         lifted = yield from lift_in_own_coordinates(
             delta, summary.log_z, trial.residual, trial.error, round_off, arithmetic
@@ -239,12 +238,9 @@ def _lift_to_feasible(
 
 def arithmetic_of(problem: RatioProblem) -> Arithmetic:
     """How the passes of one problem compute."""
-    rows, accuracy = problem.rows, EPS
-    if rows.in_memory and rows.features.dtype != float:
-        accuracy = float(np.finfo(rows.features.dtype).eps)
-    return Arithmetic(
-        np.zeros(problem.k) + rows.shift_size, np.abs(problem.target), rows.depth, problem.n_q, accuracy=accuracy
-    )
+    rows = problem.rows
+    shift = np.zeros(problem.k) + rows.shift_size
+    return Arithmetic(shift, np.abs(problem.target), rows.depth, problem.n_q, accuracy=rows.accuracy)
 
 
 def make_certificate(
@@ -317,7 +313,7 @@ def _dual_bound(
     deviation = math.sqrt(float(weights @ np.square(h - average)))
     terms = float(weights @ (np.abs(a) + np.abs(np.log(weights))))
     conjugate = trial.slack - penalty.value(delta) + float(trial.residual @ delta)
-    moved = math.sqrt(lifted.q) * deviation / (1.0 - lifted.q) + float(lifted.missed @ np.abs(delta))
+    moved = math.sqrt(lifted.q) * deviation / (1.0 - lifted.q) + float(np.sum(lifted.missed * np.abs(delta)))
     return average - moved - lifted.cost - conjugate - EPS * arithmetic.depth * (1.0 + terms)
 
 

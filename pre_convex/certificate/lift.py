@@ -7,8 +7,8 @@ S = Σ μ_j G_j G_j', satisfies this exactly, in real arithmetic. With q = m'S�
     KL(ν / Σν ‖ μ) ≤ ½ (1 + x) q / (1 − √q),
 
 because (1 + c) log(1 + c) ≤ c + ½ (1 + x) c², and Σν = 1 + Σ μ_j c_j ≥ 1 − √q. So no weights have to be computed:
-bounds on m, S and the c_j are enough, and bounds on their round-off make the proof one in real arithmetic. An error in m
-or S changes q by its square or by a factor. S may be a sum over some of the rows only; the bound is then larger and
+bounds on m, S and the c_j are enough, and bounds on their round-off make the proof one in real arithmetic. An error in
+m or S changes q by its square or by a factor. S may be a sum over some of the rows only; the bound is then larger and
 still valid.
 
 The bounds are those of worst-case analysis: a sum of products is off by at most the unit round-off times the number of
@@ -21,10 +21,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri
 
 from .._internal.linear_algebra import EPS
 from .._internal.typing import Array, Index
+from ..data.affine_span import LAST_PLACES
 from ..data.passes import Summary
 from ..data.requests import ALL, Lowest, Ranges, Requests, Whiten, Whitened
 from ..data.rows import Reach
@@ -41,8 +43,6 @@ WELL_KNOWN = 0.5
 ROUNDS = 5
 #: pivots of a correlation matrix below this are computed again in coordinates of their own
 SMALL_PIVOT = 1e-9
-#: units in the last place of its terms up to which a linear combination of columns counts as zero
-LAST_PLACES = 4.0
 
 
 class Arithmetic(NamedTuple):
@@ -115,12 +115,15 @@ class Lifted(NamedTuple):
         Bound on KL(μ' ‖ μ).
     q : float
         Bound on Σ μ_j c_j².
+    dependent : tuple of int
+        Columns that are combinations of others to their last digits, or constant.
     missed : ndarray of shape (k,)
-        Bound on what the moments of μ' miss, in columns that are combinations of others to their last digits.
+        Bound on what the moments of μ' miss in those columns.
     """
 
     cost: float
     q: float
+    dependent: tuple[int, ...]
     missed: Array
 
 
@@ -191,7 +194,7 @@ def _bounded(z: Array, lost: float, eta: float, left: float, low: float, largest
     x = max(0.0, -low + largest * inexact)
     if not (q < 1.0 and x < 1.0):
         return None
-    return Lifted(0.5 * (1.0 + x) * q / (1.0 - (q if whole else math.sqrt(q))), q, np.zeros(0))
+    return Lifted(0.5 * (1.0 + x) * q / (1.0 - (q if whole else math.sqrt(q))), q, (), np.zeros(1))
 
 
 def _squared(x: Array) -> float:
@@ -219,30 +222,32 @@ def lift_in_own_coordinates(
 ) -> Requests[Lifted | None]:
     """Lift on all rows in coordinates V G_j where S is close to the identity, however collinear the columns are.
 
-    Each coordinate belongs to one column, and contains that column and earlier ones. A coordinate that is zero in every
-    row, to the last digits of the columns it is made of, is left out: its column is a combination of others, and the
-    moment of that column is missed by no more than the largest entry of the coordinate.
+    Each coordinate belongs to one column; it contains that column and others. What earlier columns leave of a column
+    may be zero in every row, to the last digits of the columns that it is made of. Then the column is a combination of
+    the others, it needs no coordinate, and its moment is missed by no more than the largest such remainder.
     """
     ranges = yield Ranges()
     if ranges is None:
         return None
     G = np.maximum(np.abs(ranges[0]), np.abs(ranges[1])) + np.abs(r)
     known = LAST_PLACES * arithmetic.accuracy * (G + arithmetic.target)
-    missed, own = np.zeros(delta.size), np.flatnonzero(G > 0.0)
-    V = np.eye(delta.size)[own] / G
+    constant = (ranges[0] == ranges[1]) & (np.abs(ranges[0] + r) <= known)
+    missed, dependent, own = np.where(constant, np.abs(ranges[0] + r), 0.0), constant, np.flatnonzero(~constant)
+    V, remainder = np.eye(delta.size)[own] / G[own, None], np.zeros(own.size, dtype=bool)
     for _ in range(ROUNDS):
         found: Whitened = yield Whiten(delta, log_z, V, r)
-        zero = found.peak <= np.abs(V) @ known
-        if np.any(V[np.ix_(~zero, own[zero])]):  # another coordinate rests on this one
+        zero = remainder & (found.peak <= np.abs(V) @ known)
+        if np.any(V[np.ix_(~zero, own[zero])]):  # another coordinate contains the same column
             return None
         missed[own[zero]] = found.peak[zero] / np.abs(V[zero, own[zero]]) * (1.0 + EPS * delta.size)
+        dependent[own[zero]] = True
         V, own, found = V[~zero], own[~zero], found.some(~zero)
         if not (np.all(np.isfinite(found.second)) and np.all(found.second.diagonal() > 0.0)):
             return None
         lifted = yield from _lift_whitened(delta, log_z, V, found, r, r_error, G, round_off, arithmetic)
         if lifted is not None:
-            return lifted._replace(missed=missed)
-        V, own = _orthogonalised(V, own, found.second)
+            return lifted._replace(dependent=tuple(np.flatnonzero(dependent).tolist()), missed=missed)
+        V, own, remainder = _orthogonalised(V, own, found.second)
     return None
 
 
@@ -273,8 +278,8 @@ def _lift_whitened(
     return _bounded(found.mean, lost, eta, left, low, _norm(found.peak), whole=True)
 
 
-def _orthogonalised(V: Array, own: Index, S: Array) -> tuple[Array, Index]:
-    """Coordinates in which S is closer to the identity; those that nearly vanish are kept apart and not scaled yet."""
+def _orthogonalised(V: Array, own: Index, S: Array) -> tuple[Array, Index, NDArray[np.bool_]]:
+    """Coordinates in which S is closer to the identity, their columns, and which are small remainders, not scaled."""
     s = np.sqrt(S.diagonal())
     factor, pivots, rank, _ = dpstrf(S / s / s[:, None], tol=SMALL_PIVOT, lower=1)
     order = pivots - 1
@@ -283,4 +288,4 @@ def _orthogonalised(V: Array, own: Index, S: Array) -> tuple[Array, Index]:
     inverse = np.tril(dtrtri(L[:rank], lower=1)[0])
     first = inverse @ V[:rank]
     rest = V[rank:] - L[rank:] @ first
-    return np.vstack([first, rest]), own
+    return np.vstack([first, rest]), own, np.arange(len(V)) >= rank

@@ -231,7 +231,7 @@ def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
     if not SMALL < total < LARGE:
         return _scaled_moments(rows, delta, covariance=False)
     log_z = math.log(total)
-    ess = total / (squares / total) if squares < math.inf else math.nan
+    ess = total / (squares / total) if 0.0 < squares < math.inf else math.nan
     return Summary(log_z + float(rows.log_base[0]) if uniform else log_z, mean / total, None, ess)
 
 

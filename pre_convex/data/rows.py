@@ -156,6 +156,11 @@ class Rows:
         return Reach(root, root)
 
     @property
+    def accuracy(self) -> float:
+        """Relative accuracy of the features as they are stored: one unit in the last place."""
+        return float(np.finfo(self.features.dtype).eps)
+
+    @property
     def depth(self) -> int:
         """Additions that an entry goes through in a pass: one chunk, then one chunk after the other."""
         n = self.shape[0]

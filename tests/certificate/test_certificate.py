@@ -9,7 +9,7 @@ import pytest
 from zoo import OPTIMAL, of_kind, planted
 
 import pre_convex as pre
-from pre_convex.certificate.certificate import Certificate, make_certificate, prove, sizes_of
+from pre_convex.certificate.certificate import Certificate, arithmetic_of, make_certificate, prove
 from pre_convex.data.passes import tilt
 from pre_convex.data.requests import Alone, Draw, Tilt
 from pre_convex.penalties import make_penalty
@@ -155,7 +155,7 @@ def proof_from_every_second_row(problem, delta):
     def requests():
         level = yield Draw(problem.n_q // 2, at_random=False)
         summary = yield Tilt(delta)
-        return (yield from prove(delta, summary, make_penalty(problem), sizes_of(problem), level.number))
+        return (yield from prove(delta, summary, make_penalty(problem), arithmetic_of(problem), level.number))
 
     return Alone(problem.rows).run(requests())
 
@@ -191,7 +191,7 @@ class Shift:
 
     relaxed = False
 
-    def trial(self, delta, r, H):
+    def trial(self, delta, r, H, margin):
         return None
 
 
@@ -223,7 +223,7 @@ PROOF = Certificate(3.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         ({}, 1e-6, True),
         ({"gap": 4e-6}, 1e-6, True),  # tol (1 + |value|)
         ({"gap": 4.1e-6}, 1e-6, False),
-        ({"gap": -4.1e-6}, 1e-6, False),
+        ({"gap": 4.1e-6, "last_digit": 1e-6}, 1e-6, True),  # no answer has a smaller gap
         ({"gap": 4e-6, "primal_value": -3.0}, 1e-6, True),
         ({"gap": 2e-6, "primal_value": 0.0}, 1e-6, False),
         ({"violation": 1e-6}, 1e-6, True),
