@@ -17,9 +17,7 @@ and H_S are the mean and scatter of F over S under μ; the bound from a subset i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +29,7 @@ from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, MAX_PARAMETER, as_vector, check_tol
 from ..data.passes import Summary, tilt
 from ..data.requests import ALL, Alone, Requests, Sizes, Tilt
-from ..penalties import Penalty, Trial, make_penalty
+from ..penalties import BallPenalty, Penalty, Trial, make_penalty
 from ..problem import RatioProblem, as_problem
 from .lift import Arithmetic, Lifted, RoundOff, lift, lift_in_own_coordinates
 
@@ -185,62 +183,63 @@ def prove(
         on_level = yield Tilt(delta, True, level, weighted=False, guess=summary.log_z)
     H, round_off = on_level.covariance, RoundOff(delta, summary, (yield Sizes()), arithmetic)
     assert H is not None  # it was asked for
-    proof = Proof(math.inf, round_off.value, float(np.sqrt(np.sum(np.maximum(H.diagonal(), 0.0)))))
-    if not (math.isfinite(round_off.value) and np.all(np.isfinite(H))):  # after overflow nothing can be proven
+    noise = round_off.value + EPS * (delta.size + 4) * penalty.value(delta)
+    proof = Proof(math.inf, noise, float(np.sqrt(np.sum(np.maximum(H.diagonal(), 0.0)))))
+    if not (math.isfinite(noise) and np.all(np.isfinite(H))):  # after overflow nothing can be proven
         return proof
-    trial_at = partial(penalty.trial, delta)
-    found = yield from _lift_to_feasible(
-        delta, summary, on_level, level, trial_at, penalty.relaxed, round_off, arithmetic
-    )
+    found = yield from _lift_to_feasible(delta, delta, summary, on_level, level, penalty, round_off, arithmetic)
     if found is None:
         return proof
     lifted, trial = found
-    last_digit = 0.0 if penalty.relaxed else float(np.sum(lifted.missed * np.abs(delta)))
-    gap = trial.slack + lifted.cost + last_digit + round_off.value
+    relaxed = isinstance(penalty, BallPenalty) and penalty.relaxed
+    last_digit = 0.0 if relaxed else float(np.sum(lifted.missed * np.abs(delta)))
+    gap = trial.slack + lifted.cost + last_digit + noise
     return proof._replace(gap=gap, last_digit=last_digit, dependent=lifted.dependent)
 
 
 def _lift_to_feasible(
     delta: Array,
+    at: Array,
     summary: Summary,
     on_level: Summary,
     level: int,
-    trial_at: Callable[[Array, Array, Array], Trial | None],
-    relaxed: bool,
+    penalty: Penalty,
     round_off: RoundOff,
     arithmetic: Arithmetic,
 ) -> Requests[tuple[Lifted, Trial] | None]:
-    """Lift to weights that are feasible for [D], and their residual with its slack; ``None`` if none is proven.
+    """Lift of the weights at δ to weights that are feasible for [D], and their residual with its slack at another δ.
 
     The lift in the given coordinates is cheap and usually enough; if the columns are nearly collinear, it is made in
-    coordinates of their own.
+    coordinates of their own. ``None`` if neither is proven to exist.
     """
     assert on_level.covariance is not None  # it was asked for
-    r, none = -summary.mean, np.zeros(delta.size)
+    r, margin = -summary.mean, np.zeros(delta.size)
     H = math.exp(min(on_level.log_z - summary.log_z, 0.0)) * on_level.covariance
-    trial = trial_at(r, H, none)
+    trial = penalty.trial(at, r, H, margin)
     if trial is None:
         return None
     lifted = yield from lift(delta, summary, trial.residual, trial.error, on_level, level, round_off, arithmetic)
-    if lifted is not None:
-        return lifted, trial
-    for _ in range(2):
+    ball = penalty if isinstance(penalty, BallPenalty) and penalty.relaxed else None
+    for _ in range(0 if lifted else 3):
         lifted = yield from lift_in_own_coordinates(
-            delta, summary.log_z, trial.residual, trial.error, round_off, arithmetic
+            delta, summary.log_z, trial.residual, trial.error, round_off, arithmetic, relaxed=ball is not None
         )
-        if lifted is None or not relaxed or np.all(lifted.missed <= trial.margin):
-            return None if lifted is None else (lifted, trial)
-        trial = trial_at(r, H, 2.0 * lifted.missed)  # what is missed has to fit into the ball
+        if lifted is None or ball is None or ball.norm(lifted.missed) <= ball.norm(margin):
+            break
+        margin = 4.0 * lifted.missed  # the residual is off by what is missed, and has to be in the ball all the same
+        trial = penalty.trial(at, r, H, margin)
         if trial is None:
             return None
-    return None
+        lifted = None
+    return None if lifted is None else (lifted, trial)
 
 
 def arithmetic_of(problem: RatioProblem) -> Arithmetic:
     """How the passes of one problem compute."""
     rows = problem.rows
     shift = np.zeros(problem.k) + rows.shift_size
-    return Arithmetic(shift, np.abs(problem.target), rows.depth, problem.n_q, accuracy=rows.accuracy)
+    depths = rows.depth, rows.log_z_depth
+    return Arithmetic(shift, np.abs(problem.target), *depths, problem.n_q, accuracy=rows.accuracy)
 
 
 def make_certificate(
@@ -302,8 +301,7 @@ def _dual_bound(
     zero = np.zeros(problem.k)
     summary = yield Tilt(zero, True)
     round_off = RoundOff(zero, summary, (yield Sizes()), arithmetic)
-    trial_at = partial(penalty.trial, delta)
-    found = yield from _lift_to_feasible(zero, summary, summary, ALL, trial_at, penalty.relaxed, round_off, arithmetic)
+    found = yield from _lift_to_feasible(zero, delta, summary, summary, ALL, penalty, round_off, arithmetic)
     if found is None:
         return -math.inf
     lifted, trial = found

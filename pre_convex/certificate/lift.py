@@ -21,7 +21,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri
 
 from .._internal.linear_algebra import EPS
@@ -41,6 +40,8 @@ LOG_TINY = 800.0
 WELL_KNOWN = 0.5
 #: passes that look for coordinates in which S is close to the identity
 ROUNDS = 5
+#: size of a coordinate, relative to its terms, below which it may be their round-off
+CANCELS = 1e-4
 #: pivots of a correlation matrix below this are computed again in coordinates of their own
 SMALL_PIVOT = 1e-9
 
@@ -54,8 +55,8 @@ class Arithmetic(NamedTuple):
         Absolute values of what passes subtract from their sums.
     target : ndarray of shape (k,)
         Absolute values of the target.
-    depth : int
-        Additions that an entry goes through in a sum over rows.
+    depth, log_z_depth : int
+        Additions that an entry goes through in a sum over rows, and in the sum of all weights.
     rows : int
         Number of rows.
     offset : float
@@ -67,6 +68,7 @@ class Arithmetic(NamedTuple):
     shift: Array
     target: Array
     depth: int
+    log_z_depth: int
     rows: int
     offset: float = 0.0
     accuracy: float = EPS
@@ -99,7 +101,7 @@ class RoundOff:
         self.largest = reach.largest + shift
         # a logit has k products and a few more terms; those that are not products are at most this large on average
         constants = 2.0 * (abs(summary.log_z) + math.log(rows) + offset) + 20.0
-        self.value = UNIT * ((k + 8) * float(size @ average) + constants + depth)
+        self.value = UNIT * ((k + 8) * float(size @ average) + constants + arithmetic.log_z_depth)
         self.weights = UNIT * ((k + 8) * float(size @ root_mean) + constants)
         self.mean = UNIT * (depth + k + 8) * average + self.weights * root_mean
         any_weight = UNIT * ((k + 8) * float(size @ self.largest) + constants + LOG_TINY)
@@ -218,25 +220,33 @@ def _whitening(S: Array) -> Array | None:
 
 
 def lift_in_own_coordinates(
-    delta: Array, log_z: float, r: Array, r_error: Array, round_off: RoundOff, arithmetic: Arithmetic
+    delta: Array,
+    log_z: float,
+    r: Array,
+    r_error: Array,
+    round_off: RoundOff,
+    arithmetic: Arithmetic,
+    relaxed: bool,
 ) -> Requests[Lifted | None]:
     """Lift on all rows in coordinates V G_j where S is close to the identity, however collinear the columns are.
 
     Each coordinate belongs to one column; it contains that column and others. What earlier columns leave of a column
     may be zero in every row, to the last digits of the columns that it is made of. Then the column is a combination of
-    the others, it needs no coordinate, and its moment is missed by no more than the largest such remainder.
+    the others, it needs no coordinate, and its moment is missed by no more than the largest such remainder. If
+    ``relaxed``, the residual need not be r, and it is enough that the remainder is the same in every row.
     """
     ranges = yield Ranges()
     if ranges is None:
         return None
     G = np.maximum(np.abs(ranges[0]), np.abs(ranges[1])) + np.abs(r)
     known = LAST_PLACES * arithmetic.accuracy * (G + arithmetic.target)
-    constant = (ranges[0] == ranges[1]) & (np.abs(ranges[0] + r) <= known)
+    constant = (ranges[0] == ranges[1]) & (relaxed | (np.abs(ranges[0] + r) <= known))
     missed, dependent, own = np.where(constant, np.abs(ranges[0] + r), 0.0), constant, np.flatnonzero(~constant)
-    V, remainder = np.eye(delta.size)[own] / G[own, None], np.zeros(own.size, dtype=bool)
+    V = np.eye(delta.size)[own] / G[own, None]
     for _ in range(ROUNDS):
         found: Whitened = yield Whiten(delta, log_z, V, r)
-        zero = remainder & (found.peak <= np.abs(V) @ known)
+        size = 0.5 * (found.high - found.low) if relaxed else found.peak
+        zero = (size <= np.abs(V) @ known) & (size <= CANCELS * np.abs(V) @ G)
         if np.any(V[np.ix_(~zero, own[zero])]):  # another coordinate contains the same column
             return None
         missed[own[zero]] = found.peak[zero] / np.abs(V[zero, own[zero]]) * (1.0 + EPS * delta.size)
@@ -247,7 +257,7 @@ def lift_in_own_coordinates(
         lifted = yield from _lift_whitened(delta, log_z, V, found, r, r_error, G, round_off, arithmetic)
         if lifted is not None:
             return lifted._replace(dependent=tuple(np.flatnonzero(dependent).tolist()), missed=missed)
-        V, own, remainder = _orthogonalised(V, own, found.second)
+        V, own = _orthogonalised(V, own, found.second)
     return None
 
 
@@ -278,8 +288,8 @@ def _lift_whitened(
     return _bounded(found.mean, lost, eta, left, low, _norm(found.peak), whole=True)
 
 
-def _orthogonalised(V: Array, own: Index, S: Array) -> tuple[Array, Index, NDArray[np.bool_]]:
-    """Coordinates in which S is closer to the identity, their columns, and which are small remainders, not scaled."""
+def _orthogonalised(V: Array, own: Index, S: Array) -> tuple[Array, Index]:
+    """Coordinates in which S is closer to the identity, and their columns; small remainders are not scaled yet."""
     s = np.sqrt(S.diagonal())
     factor, pivots, rank, _ = dpstrf(S / s / s[:, None], tol=SMALL_PIVOT, lower=1)
     order = pivots - 1
@@ -288,4 +298,4 @@ def _orthogonalised(V: Array, own: Index, S: Array) -> tuple[Array, Index, NDArr
     inverse = np.tril(dtrtri(L[:rank], lower=1)[0])
     first = inverse @ V[:rank]
     rest = V[rank:] - L[rank:] @ first
-    return np.vstack([first, rest]), own, np.arange(len(V)) >= rank
+    return np.vstack([first, rest]), own

@@ -90,9 +90,12 @@ def affine_span(features: Array, origin: Array | None = None, accuracy: float = 
     zero = features.max(axis=0) == features.min(axis=0)
     for _ in range(ROUNDS):
         z = centred @ rest.T
-        peak = np.abs(z).max(axis=0)
         if len(basis) > 1:  # a combination; a column by itself is as it was given
-            zero = peak <= np.abs(rest) @ known
+            found = np.vstack(basis)
+            rest = rest - (z.T @ (centred @ found.T) / n) @ found  # again, since the first time leaves round-off
+            z = centred @ rest.T
+            zero = np.abs(z).max(axis=0) <= np.abs(rest) @ known
+        peak = np.abs(z).max(axis=0)
         null.append(rest[zero])
         if zero.all():
             break

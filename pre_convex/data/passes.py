@@ -218,14 +218,14 @@ def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
     first. If their sum overflows or underflows, the block is done again by :func:`_scaled_moments`.
     """
     total, squares, mean, uniform = 0.0, 0.0, np.zeros(delta.size), rows.uniform
-    buffer, ones = np.empty(rows.chunk_rows), np.ones(rows.chunk_rows)
+    buffer = np.empty(rows.chunk_rows)
     with np.errstate(over="ignore", invalid="ignore"):
         for chunk, f in rows.shifted_chunks():
             z = np.dot(f, delta, out=buffer[: len(f)])
             if not uniform:
                 z += rows.log_base[chunk]
             np.exp(z, out=z)
-            total += float(z.dot(ones[: len(f)]))
+            total += float(z.sum())  # pairwise, so that it is accurate
             squares += float(z.dot(z))
             mean += z.dot(f)
     if not SMALL < total < LARGE:

@@ -112,26 +112,35 @@ class Whitened(NamedTuple):
     ----------
     mean, second : ndarrays of shape (r,) and (r, r)
         Σ μ_j Y_j and Σ μ_j Y_j Y_j'.
-    peak : ndarray of shape (r,)
-        Largest |Y_ji| over the rows with positive base weight.
+    low, high : ndarrays of shape (r,)
+        Smallest and largest Y_ji over the rows with positive base weight.
     squares : ndarray of shape (k,)
         Σ μ_j (F_j − b + r)², column by column.
     """
 
     mean: Array
     second: Array
-    peak: Array
+    low: Array
+    high: Array
     squares: Array
+
+    @property
+    def peak(self) -> Array:
+        """Largest |Y_ji|."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def some(self, index: NDArray[np.bool_]) -> Whitened:
         """Some of the coordinates."""
-        return Whitened(self.mean[index], self.second[np.ix_(index, index)], self.peak[index], self.squares)
+        return Whitened(
+            self.mean[index], self.second[np.ix_(index, index)], self.low[index], self.high[index], self.squares
+        )
 
     def __add__(self, other: Whitened) -> Whitened:  # type: ignore[override]
         return Whitened(
             self.mean + other.mean,
             self.second + other.second,
-            np.maximum(self.peak, other.peak),
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
             self.squares + other.squares,
         )
 
@@ -220,8 +229,8 @@ def _lowest(rows: Rows, both: Array, floor: float) -> float:
 
 
 def _whiten(rows: Rows, request: Whiten) -> Whitened:
-    V, delta = request.V, request.delta
-    mean, second, peak, squares = np.zeros(len(V)), np.zeros((len(V), len(V))), np.zeros(len(V)), np.zeros(delta.size)
+    V, delta, r = request.V, request.delta, len(request.V)
+    found = Whitened(np.zeros(r), np.zeros((r, r)), np.full(r, np.inf), np.full(r, -np.inf), np.zeros(delta.size))
     for chunk, f in rows.chunks(rows.long_chunk_rows):
         mu = f @ delta
         mu += rows.log_base[chunk]
@@ -229,9 +238,7 @@ def _whiten(rows: Rows, request: Whiten) -> Whitened:
         np.exp(mu, out=mu)
         f = f + request.r
         Y = f @ V.T
-        inside = np.ones(len(f), dtype=bool) if rows.uniform else rows.log_base[chunk] > -math.inf
-        peak = np.maximum(peak, np.abs(Y).max(axis=0, initial=0.0, where=inside[:, None]))
-        mean += mu @ Y
-        second += (Y * mu[:, None]).T @ Y
-        squares += mu @ np.square(f)
-    return Whitened(mean, second, peak, squares)
+        inside = (mu == mu if rows.uniform else rows.log_base[chunk] > -math.inf)[:, None]
+        low, high = Y.min(axis=0, initial=np.inf, where=inside), Y.max(axis=0, initial=-np.inf, where=inside)
+        found += Whitened(mu @ Y, (Y * mu[:, None]).T @ Y, low, high, mu @ np.square(f))
+    return found

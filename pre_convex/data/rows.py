@@ -167,6 +167,11 @@ class Rows:
         return self.long_chunk_rows + 4 * (n // self.chunk_rows) + 64
 
     @property
+    def log_z_depth(self) -> int:
+        """The same for a sum of weights, which is pairwise inside a chunk."""
+        return 4 * (self.shape[0] // self.chunk_rows) + 64
+
+    @property
     def shift_size(self) -> Array | float:
         """Absolute value of the shift; the round-off of sums is proportional to it and to the relative features."""
         return 0.0 if self.shift is None else np.abs(self.shift)

@@ -16,6 +16,9 @@ from .penalty import Trial
 
 __all__ = ["BallPenalty", "NoPenalty"]
 
+#: steps in smaller and smaller balls, until what they leave is in the ball
+ROUNDS = 3
+
 
 class BallPenalty(ABC):
     """g(δ) = R‖δ‖_*; its conjugate is zero on the ball ‖r‖ ≤ R and infinite elsewhere."""
@@ -39,21 +42,26 @@ class BallPenalty(ABC):
         """The residual that a Newton step in the ball would leave."""
         none = np.zeros_like(r)
         if not self.relaxed:  # zero is the only residual allowed
-            return Trial(none, 0.0, none, none)
-        inner = copy(self)
-        inner.radius = self.radius * (1.0 - EPS * (r.size + 8)) - self.norm(margin)
-        if not inner.radius > 0.0:
-            return None
-        residual = r
-        with suppress(SolveError):
-            residual = r - H @ (inner.step(delta, -r, H) - delta)
-        residual = self.norm.project(residual, inner.radius)
-        size = self.norm(residual)
-        if size > inner.radius:  # by round-off
-            residual = residual * (inner.radius / size)
+            return Trial(none, 0.0, none)
+        allowed = self.radius * (1.0 - EPS * (r.size + 8)) - self.norm(margin)
+        residual, inner = r, copy(self)
+        inner.radius = allowed
+        for _ in range(ROUNDS):
+            if not inner.radius > 0.0:
+                return None
+            with suppress(SolveError):
+                residual = r - H @ (inner.step(delta, -r, H) - delta)
+            outside = self.norm(residual) - allowed
+            if outside <= 0.0:
+                break
+            # a step leaves the ball by its round-off; projecting on the ball instead would leave the span of the rows
+            inner.radius -= 2.0 * outside
+        else:
+            residual = self.norm.project(residual, allowed)
+            residual = residual * min(1.0, allowed / (self.norm(residual) or 1.0))
         value = self.value(delta)
         round_off = EPS * (r.size + 4) * (value + float(np.abs(residual) @ np.abs(delta)))
-        return Trial(residual, max(value - float(residual @ delta), 0.0) + round_off, none, margin)
+        return Trial(residual, max(value - float(residual @ delta), 0.0) + round_off, none)
 
     @abstractmethod
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:

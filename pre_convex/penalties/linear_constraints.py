@@ -57,8 +57,6 @@ class LinearConstraints:
         Standard deviations of the features; coefficients of δ are measured in units of their inverse.
     """
 
-    relaxed = False
-
     def __init__(self, M: Array, limit: Array, equalities: int, scale: Array) -> None:
         is_equality = np.arange(limit.size) < equalities
         binding = is_equality | (limit < np.inf)
@@ -112,7 +110,7 @@ class LinearConstraints:
         slack[self.equalities] = np.abs(slack[self.equalities])
         terms = np.abs(self.limit) + np.abs(self.M) @ np.abs(delta)
         complementarity = float(np.abs(multipliers) @ (np.maximum(slack, 0.0) + ROUND_OFF * terms))
-        return Trial(trial, complementarity + float(round_off @ np.abs(delta)), round_off, np.zeros_like(r))
+        return Trial(trial, complementarity + float(round_off @ np.abs(delta)), round_off)
 
     def _violations(self, x: Array) -> Array:
         """Relative violation of each row, negative where there is slack."""

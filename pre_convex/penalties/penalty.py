@@ -20,23 +20,15 @@ class Trial(NamedTuple):
         Upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
     error : ndarray of shape (k,)
         The slack is that of a residual that differs from r' by no more than this.
-    margin : ndarray of shape (k,)
-        Everything within this of r' has a finite conjugate too.
     """
 
     residual: Array
     slack: float
     error: Array
-    margin: Array
 
 
 class Penalty(Protocol):
-    """A convex penalty g(δ), with constraints included as its indicator.
-
-    If ``relaxed``, g* is the indicator of a set with interior.
-    """
-
-    relaxed: bool
+    """A convex penalty g(δ), with constraints included as its indicator."""
 
     def value(self, delta: Array) -> float:
         """g(δ)."""
@@ -45,8 +37,9 @@ class Penalty(Protocol):
         """Largest violation of a constraint at δ."""
 
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
-        """The residual to lift to, with a margin if g is relaxed; ``None`` if there is none.
+        """The residual to lift to; ``None`` if there is none.
 
+        If g* is the indicator of a ball, everything within the margin of the residual has to be in it.
         ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u.
         """
 

@@ -21,8 +21,6 @@ __all__ = ["UserPenalty", "check_terms"]
 class UserPenalty:
     """R‖δ‖_* plus the user's penalty, under the user's constraints."""
 
-    relaxed = False
-
     def __init__(self, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> None:
         check_terms(penalty, constraints)
         self.problem, self.penalty, self.constraints = problem, penalty, constraints
@@ -68,8 +66,7 @@ class UserPenalty:
             return None
         trial = r - H @ (x - delta)
         slack = self.value(delta) - self.value(x) + float(trial @ (x - delta))
-        none = np.zeros_like(r)
-        return Trial(trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V))), none, none)
+        return Trial(trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V))), np.zeros_like(r))
 
 
 def check_terms(penalty: Any, constraints: Any) -> None:

@@ -201,9 +201,9 @@ def _answers(
     template = problems.template
     penalties = {R: make_penalty(template.with_radius(R)) for R in np.unique(problems.radius).tolist()}
     terms = [penalties[R] for R in problems.radius.tolist()]
+    offsets, depth = np.abs(batch.level).tolist(), batch.depth
     arithmetic = [
-        Arithmetic(np.abs(targets[w]), np.abs(problems.targets[w]), batch.depth, n, abs(float(batch.level[w])))
-        for w in range(W)
+        Arithmetic(np.abs(targets[w]), np.abs(problems.targets[w]), depth, depth, n, offsets[w]) for w in range(W)
     ]
     starts = [None] * W if start is None else list(start)
     staged = [Staged(n, k, terms[w], settings, arithmetic[w], starts[w]) for w in range(W)]

@@ -94,6 +94,7 @@ def test_answers_by_hand():
     Y = (G + r) @ V.T
     np.testing.assert_allclose(white.mean, mu @ Y, atol=1e-13)
     np.testing.assert_allclose(white.second, Y.T @ (mu[:, None] * Y), atol=1e-12)
+    np.testing.assert_allclose((white.low, white.high), (Y.min(axis=0), Y.max(axis=0)))
     np.testing.assert_allclose(white.peak, np.abs(Y).max(axis=0))
     np.testing.assert_allclose(white.squares, mu @ (G + r) ** 2, atol=1e-13)
     assert np.all(reach.largest >= np.abs(G).max(axis=0))
