@@ -100,7 +100,8 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True, power: float = 1.
     Summary
         Relative to the origin of the rows.
     """
-    return tilt_reduction(delta, covariance=covariance, power=power).run(rows)  # type: ignore[no-any-return]
+    work, cost = _tilt_work(delta, covariance, power), _tilt_cost(delta, covariance)
+    return _finish_tilt(rows.reduce(work, Summary.merge, cost), rows, delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,10 +160,8 @@ def _merge_each(one: list[Any], other: list[Any], reductions: tuple[Reduction, .
 
 def tilt_reduction(delta: Array, *, covariance: bool = True, power: float = 1.0) -> Reduction:
     """The summary of :func:`tilt`."""
-    work = partial(_unscaled_moments, delta=delta)
-    if covariance or power != 1.0:
-        work = partial(_scaled_moments, delta=delta, covariance=covariance, power=power)
-    return Reduction(work, Summary.merge, _tilt_cost(delta, covariance), partial(_finish_tilt, delta=delta))
+    work, cost = _tilt_work(delta, covariance, power), _tilt_cost(delta, covariance)
+    return Reduction(work, Summary.merge, cost, partial(_finish_tilt, delta=delta))
 
 
 def tilt_with_logits(delta: Array) -> Reduction:
@@ -174,6 +173,12 @@ def tilt_with_logits(delta: Array) -> Reduction:
 def highest_logit_reduction(delta: Array) -> Reduction:
     """The largest a_j + ⟨δ, F_j⟩."""
     return Reduction(partial(_highest_logit, delta=delta), max, finish=partial(_minus_shift, direction=delta))
+
+
+def _tilt_work(delta: Array, covariance: bool, power: float) -> Callable[[Rows], Summary]:
+    if covariance or power != 1.0:
+        return partial(_scaled_moments, delta=delta, covariance=covariance, power=power)
+    return partial(_unscaled_moments, delta=delta)
 
 
 def _tilt_cost(delta: Array, covariance: bool) -> float:
@@ -241,7 +246,7 @@ def _scaled_moments(
 
     The logits are written to ``logits`` if it is given.
     """
-    k = delta.size
+    k, uniform = delta.size, rows.uniform
     total, top = 0.0, -np.inf
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
     size = rows.long_chunk_rows if covariance else rows.chunk_rows
@@ -249,7 +254,8 @@ def _scaled_moments(
     buffer = np.empty((0 if own else size, k), order="F" if rows.features.flags.fnc else "C")
     for chunk, f in rows.shifted_chunks(size):
         z = f @ delta
-        z += power * rows.log_base[chunk]
+        if logits is not None or not uniform:
+            z += power * rows.log_base[chunk]
         if logits is not None:
             logits[chunk] = z
         peak, mass = exponentiate(z)
@@ -274,14 +280,19 @@ def _scaled_moments(
             g = np.subtract(f, centre, out=f if own else buffer[: len(f)])
             np.sqrt(z, out=z)
             g *= z[:, None]
-            scatter += grow * (g.T @ g)
-            scatter += (mass * (1.0 - share)) * np.outer(move, move)
+            product = g.T @ g
+            if grow != 1.0:
+                product *= grow
+            scatter += product
+            if total > 0.0:
+                scatter += (mass * (1.0 - share)) * np.outer(move, move)
         mean += share * move
         total += mass
     if total == 0.0:
         return Summary(-np.inf, mean, scatter)
-    log_z = top + math.log(total)
-    return Summary(log_z, mean, None if scatter is None else zero_noise_variances(scatter / total, mean))
+    if uniform and logits is None:
+        top += power * float(rows.log_base[0])
+    return Summary(top + math.log(total), mean, None if scatter is None else scatter / total)
 
 
 def logits(rows: Rows, delta: Array) -> Array:

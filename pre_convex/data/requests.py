@@ -135,10 +135,10 @@ class Alone:
 
 def push(rows: Rows, request: Push) -> Pushed:
     """Answer to :class:`Push` by one pass over the rows."""
-    both = np.column_stack([request.delta, request.d])
-    shift = np.zeros(request.d.size) if rows.shift is None else rows.shift
-    centre = request.centre + shift
-    offsets = (-request.log_z - float(shift @ request.delta), -float(centre @ request.d))
+    both, centre, log_z = np.array([request.delta, request.d]).T, request.centre, request.log_z
+    if rows.shift is not None:
+        centre, log_z = centre + rows.shift, log_z + float(rows.shift @ request.delta)
+    offsets = (-log_z, -float(centre @ request.d))
     moved, drift, squares, lowest = rows.reduce(partial(_push, both=both, offsets=offsets), _merge_pushed)
     return Pushed(moved - centre * drift, drift, squares, lowest)
 
