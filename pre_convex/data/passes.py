@@ -252,13 +252,18 @@ def _scaled_moments(
     size = rows.long_chunk_rows if covariance else rows.chunk_rows
     own = not covariance or rows.centre is not None or rows.features.dtype != float  # chunks may be written to
     buffer = np.empty((0 if own else size, k), order="F" if rows.features.flags.fnc else "C")
+    equal = uniform and logits is None and not delta.any()  # all weights are equal, as in the first pass of most solves
+    ones = np.ones(size if equal else 0)
     for chunk, f in rows.shifted_chunks(size):
-        z = f @ delta
-        if logits is not None or not uniform:
-            z += power * rows.log_base[chunk]
-        if logits is not None:
-            logits[chunk] = z
-        peak, mass = exponentiate(z)
+        if equal:
+            z, peak, mass = ones[: len(f)], 0.0, float(len(f))
+        else:
+            z = f @ delta
+            if logits is not None or not uniform:
+                z += power * rows.log_base[chunk]
+            if logits is not None:
+                logits[chunk] = z
+            peak, mass = exponentiate(z)
         if mass == 0.0:
             continue
         if peak > top:  # rescale the sums so far to the new maximum
@@ -278,8 +283,9 @@ def _scaled_moments(
         move = centre - mean
         if scatter is not None:
             g = np.subtract(f, centre, out=f if own else buffer[: len(f)])
-            np.sqrt(z, out=z)
-            g *= z[:, None]
+            if not equal:
+                np.sqrt(z, out=z)
+                g *= z[:, None]
             product = g.T @ g
             if grow != 1.0:
                 product *= grow

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._internal.entropy import effective_sample_size
-from .._internal.threads import map_threads, single_threaded_blas
+from .._internal.threads import block_size_or, map_threads, single_threaded_blas
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_ENTRY, read_only
 from ..errors import DataError
@@ -37,7 +37,7 @@ Split = tuple["Array | None", "Array | None"]
 
 #: entries of one chunk of features: small enough to stay in a core's cache between the products
 CHUNK_NUMBERS = 80_000
-#: entries of one block; fixed, so that results do not depend on the number of threads
+#: entries of one block, unless the settings say otherwise; results do not depend on the number of threads
 BLOCK_NUMBERS = 2_000_000
 #: minimum rows per feature of a block that is summed to a k by k matrix
 ROWS_PER_FEATURE = 30
@@ -115,7 +115,7 @@ class Rows:
         merging k by k matrices costs little in comparison.
         """
         n, k = self.shape
-        count = int(cost * n * k / BLOCK_NUMBERS)
+        count = int(cost * n * k / block_size_or(BLOCK_NUMBERS))
         if cost > 1.0:
             count = min(count, n // (ROWS_PER_FEATURE * k))
         count -= count % 2  # even, so that two threads have equal work
@@ -146,7 +146,8 @@ class Rows:
     @property
     def chunk_rows(self) -> int:
         """Rows of one chunk."""
-        return min(max(256, CHUNK_NUMBERS // max(self.shape[1], 1)), max(self.shape[0], 1))
+        n, k = self.features.shape
+        return min(max(256, CHUNK_NUMBERS // max(k, 1)), max(n, 1))
 
     @property
     def long_chunk_rows(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.threads import single_threaded_blas
+from .._internal.threads import blocking, single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import as_choice, as_flag
 from ..certificate.certificate import NO_PROOF, Certificate, certificate_of, make_certificate
@@ -118,7 +118,7 @@ def solve(
     polish, check, verbose = as_flag(polish, "polish"), as_flag(check, "check"), as_flag(verbose, "verbose")
     entry, options = find_solver(solver), _check_options(solver_options, solver)
     terms = make_penalty(problem, penalty, constraints)
-    with show_progress(problem.rows, verbose):
+    with show_progress(problem.rows, verbose), blocking(settings.threads, settings.block_size):
         if entry is None:
             solution = solve_newton(problem, terms, settings, formulation, verbose=verbose)
         else:
