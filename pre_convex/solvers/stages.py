@@ -36,7 +36,7 @@ FIRST_ROWS_MIN, FIRST_ROWS_MAX = 2_000, 20_000
 #: steps on a sample; more of them mean that the sample does not decide
 SAMPLE_STEPS = 40
 #: minimum number of rows of a lift, and of rows per feature
-LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 20
+LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 5
 #: rows times features up to which a lift on all rows, if their covariance is known, costs less than drawing some
 LIFT_ALL = 50_000
 #: with covariances of all rows, aim for a squared decrement of this share of the tolerance, or of its square: steps are
@@ -160,7 +160,7 @@ class Staged:
         is outside the hull of all rows.
         """
         origin = point.delta
-        found = yield from first.run(point, aim=0.1 * self.k / first.level.size, limit=SAMPLE_STEPS)
+        found = yield from first.run(point, aim=0.5 * self.k / first.level.size, limit=SAMPLE_STEPS)
         self._end_stage("sample", first)
         start, curvature, share = origin, None, 1.0
         if first.decrement <= 1.0:
@@ -172,7 +172,7 @@ class Staged:
             return None, descent, (yield from descent.at(start))
         subset: Level = yield Draw(size)
         inner = self._descent(subset, curvature, self.variances)
-        found = yield from inner.run((yield from inner.at(start)), aim=0.1 * self.k / subset.size, limit=SAMPLE_STEPS)
+        found = yield from inner.run((yield from inner.at(start)), aim=0.5 * self.k / subset.size, limit=SAMPLE_STEPS)
         if inner.decrement > 1.0:
             self._end_stage("subset", inner)
             descent = self._descent(self.everything, None, self.variances)
@@ -212,7 +212,9 @@ class Staged:
         """Passes over all rows until the gap is proven, or nothing more can be gained."""
         tol = self.settings.tol
         exact_aim = tol * max(tol, EXACT_SHARE)
-        aim = exact_aim if descent.exact else 0.1 * tol if subset is None else tol * subset.size / self.n
+        # a smaller decrement needs fewer rows for the lift, whose covariance costs more the more features there are
+        without_subset = tol / max(10.0, 0.15 * self.k)
+        aim = exact_aim if descent.exact else without_subset if subset is None else tol * subset.size / self.n
         while True:
             point = yield from descent.run(point, aim)
             proof = yield from self._certify(descent, point, subset)
