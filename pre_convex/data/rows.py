@@ -180,12 +180,10 @@ class Rows:
             f = self.features[chunk]
             if convert:  # memory is read faster by a copy than by any other operation
                 narrow[: len(f)] = f
-                f = narrow[: len(f)]
-            if convert or point is not None:
-                buffer[: len(f)] = f
+                buffer[: len(f)] = narrow[: len(f)]
                 f = buffer[: len(f)]
             if point is not None:
-                _subtract(f, point, tiled)
+                f = _subtract(f, point, tiled, buffer[: len(f)])
             yield chunk, f
 
     def take(self, index: Index | slice) -> Rows:
@@ -263,6 +261,8 @@ def inclusion_probability(weights: Array, size: float, n: int) -> Array:
 
 def make_rows(F: Array, log_base: Array, target: Array) -> Rows:
     """Rows of checked arrays relative to the target; small and narrow arrays are stored so, column by column."""
+    if log_base[0] == log_base[-1] and np.all(log_base == log_base[0]):  # such as those of no likelihood
+        log_base = _repeated(log_base[0], len(log_base))
     if F.size > SMALL or F.shape[1] > NARROW:
         return Rows(read_only(F), read_only(log_base), target, split=split_origin(F, target))
     centre, shift = _split(F, target)
@@ -296,13 +296,14 @@ def _probe_ranges(F: Array) -> tuple[Array, Array]:
     return sample.min(axis=0), sample.max(axis=0)
 
 
-def _subtract(f: Array, point: Array, tiled: Array) -> None:
-    """f −= point; neighbouring rows are joined, so that the tiled point is subtracted from them."""
+def _subtract(f: Array, point: Array, tiled: Array, out: Array) -> Array:
+    """``out`` = f − point; neighbouring rows are joined, so that the tiled point is subtracted from them."""
     together = tiled.size // max(point.size, 1)
     whole = len(f) // together * together if f.flags.c_contiguous else 0
-    joined = f[:whole].reshape(whole // together, tiled.size)
-    joined -= tiled
-    f[whole:] -= point
+    shape = whole // together, tiled.size
+    np.subtract(f[:whole].reshape(shape), tiled, out=out[:whole].reshape(shape))
+    np.subtract(f[whole:], point, out=out[whole:])
+    return out
 
 
 def check_column_scale(F: Array, name: str = "features_q") -> None:
