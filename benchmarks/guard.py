@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
-# before NumPy is imported
-os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import scale
 

@@ -1,7 +1,7 @@
 """Speed at scale and against other packages, as ratios within one run: ``make bench-scale``.
 
-A task and its unit are timed alternately, so that a slow phase of the machine affects both, and the median of the ratios
-is taken. There are two kinds of data: ``isotropic`` (standard normal columns, with a Hessian close to the identity, the
+A task and its unit are timed alternately, so that a slow phase of the machine affects both; the median of their ratios
+counts. There are two kinds of data: ``isotropic`` (standard normal columns, with a Hessian close to the identity, the
 best case for L-BFGS-B) and ``correlated`` (mixed and skewed columns with scales from 0.1 to 10). Every solve has a
 tolerance of 1e-9 on the certified gap. The other packages are in the dependency group ``peers``; rows of missing ones
 say "not installed". ``guard.py`` measures the same rows at smaller sizes.
