@@ -15,7 +15,6 @@ __all__ = [
     "EPS",
     "PsdSolver",
     "eigen_directions",
-    "least_squares",
     "null_directions",
     "null_part",
     "shrink_correlations",
@@ -175,24 +174,6 @@ def _scaled_null(H: Array) -> tuple[Array, Array]:
     C, s = _unit_diagonal(H)
     values, vectors = eigh(C)
     return vectors[:, values <= RANK_TOLERANCE * len(C) * max(float(values[-1]), 1.0)], s
-
-
-def least_squares(B: Array, U: Array, unit: Array | None = None) -> Array:
-    """(B'B)⁺ U computed from B, with twice the digits that B'B would have.
-
-    Columns are scaled by their norms, or by ``unit``. Parts of U outside the row space of B are dropped, preferably in
-    columns with a large unit.
-    """
-    if unit is None:
-        unit = np.sqrt(np.square(B).sum(axis=0))
-    unit = np.where(unit > 0.0, unit, 1.0)
-    factor = B / unit
-    if len(factor) > factor.shape[1]:
-        factor = np.asarray(np.linalg.qr(factor, mode="r"))
-    _, singular, rotation = np.linalg.svd(factor, full_matrices=False)
-    keep = singular > 100 * RANK_TOLERANCE * max(float(singular[0]), 1e-300)
-    V = rotation[keep].T
-    return np.asarray((V @ ((V.T @ (U.T / unit).T).T / singular[keep] ** 2).T).T / unit).T
 
 
 def shrink_correlations(H: Array, size: float) -> Array:

@@ -146,7 +146,7 @@ class Rows:
     @property
     def chunk_rows(self) -> int:
         """Rows of one chunk."""
-        n, k = self.features.shape
+        n, k = self.shape
         return min(max(256, CHUNK_NUMBERS // max(k, 1)), max(n, 1))
 
     @property
