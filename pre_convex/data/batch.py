@@ -214,7 +214,7 @@ class Batch:
                     z = np.subtract(a, up[:, None], out=buffer[: a.size].reshape(a.shape))
                     np.exp(z, out=z)
                     total[group] += z @ np.ones(z.shape[1])
-                    squares[group] += np.einsum("wj,wj->w", z, z)
+                    squares[group] += np.vecdot(z, z)
                     share[rows] += np.ones(len(z)) @ z
             return level, total, squares
 
@@ -281,7 +281,7 @@ class Batch:
                         np.exp(z, out=z)
                         total = z @ f
                     sums[group] += total
-                    squares[group] += np.einsum("wj,wj->w", z, z)
+                    squares[group] += np.vecdot(z, z)
                     if factors is not None and per_problem:
                         for w, weights in enumerate(z, group.start):
                             products[w] += ((factors * weights) @ f[:, :k]).ravel()
@@ -385,8 +385,8 @@ class Batch:
         self, rows: slice, f: Array, own: Array | None, coefficients: Array, ids: Index, buffer: Array
     ) -> Array:
         """Log base weights plus coefficients times features, shape (problems, rows)."""
-        g, m = len(coefficients), len(f)
-        z = np.matmul(coefficients, f.T, out=buffer[: g * m].reshape(g, m))
+        g, m, width = len(coefficients), len(f), self.shape[1] + 1  # here BLAS is faster without the zeros
+        z = np.matmul(coefficients[:, :width], f[:, :width].T, out=buffer[: g * m].reshape(g, m))
         if own is not None:
             z += own[ids[0] : ids[-1] + 1] if ids[-1] - ids[0] == g - 1 else own[ids]
         if self.common is not None:
@@ -499,7 +499,7 @@ class Together:
             case Height():
                 v = np.array([request.direction for request in requests])
                 tops = self.rows[requests[0].level].largest_logits(v, ids, heights=True)
-                return list(tops - np.einsum("wi,wi->w", self.targets[ids], v))
+                return list(tops - np.vecdot(self.targets[ids], v))
             case _:
                 return [self._draw(requests)] * ids.size
 
@@ -508,7 +508,7 @@ class Together:
         batch = (self.weighted if first.weighted else self.rows)[first.level]
         self.passes += first.level == ALL
         delta = np.array([request.delta for request in requests])
-        offset = np.einsum("wi,wi->w", shift, delta)
+        offset = np.vecdot(shift, delta)
         guess = np.array([request.guess for request in requests]) + offset
         found = batch.moments(delta, ids, np.where(np.isfinite(guess), guess, 0.0), covariance=first.covariance)
         log_z, mean = found.log_z - offset, found.mean - shift
@@ -520,9 +520,9 @@ class Together:
     def _lowest(self, ids: Index, requests: list[Lowest]) -> list[float]:
         shift = self.targets[ids]
         delta, d = np.array([r.delta for r in requests]), np.array([r.d for r in requests])
-        log_z = np.array([r.log_z for r in requests]) + np.einsum("wi,wi->w", shift, delta)
+        log_z = np.array([r.log_z for r in requests]) + np.vecdot(shift, delta)
         low = self.rows[requests[0].level].lowest(delta, ids, log_z, d)
-        return list((low - np.einsum("wi,wi->w", shift, d)).tolist())
+        return list((low - np.vecdot(shift, d)).tolist())
 
     def _draw(self, requests: list[Draw]) -> Level:
         size = max(request.size for request in requests)

@@ -11,7 +11,6 @@ origin of the rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import add, itemgetter
@@ -25,18 +24,13 @@ from .._internal.typing import Array, Index
 from .rows import ROWS_TOGETHER, Rows
 
 __all__ = [
-    "Reduction",
     "Summary",
     "column_ranges",
-    "highest_logit_reduction",
     "in_order",
     "log_weights",
     "logits",
-    "reduce_together",
     "support",
     "tilt",
-    "tilt_reduction",
-    "tilt_with_logits",
     "weighted_sum",
 ]
 
@@ -80,7 +74,7 @@ class Summary:
         return Summary(log_z, self.mean + share * move, covariance, ess)
 
 
-def tilt(rows: Rows, delta: Array, *, covariance: bool = True, power: float = 1.0) -> Summary:
+def tilt(rows: Rows, delta: Array, *, covariance: bool = True) -> Summary:
     """One pass at δ: log Z, mean and, optionally, covariance of F under μ(δ) of [LINK].
 
     Parameters
@@ -91,92 +85,15 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True, power: float = 1.
         Ratio parameter.
     covariance : bool, default True
         Whether to accumulate the covariance, the Hessian of ℓ; it costs two to three plain passes.
-    power : float, default 1.0
-        Power of the base weights; 2 gives sums of squared weights.
 
     Returns
     -------
     Summary
         Relative to the origin of the rows.
     """
-    return tilt_reduction(delta, covariance=covariance, power=power).run(rows)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, eq=False)
-class Reduction:
-    """One quantity that a pass computes.
-
-    Attributes
-    ----------
-    work : callable
-        Maps a block of rows to a partial result.
-    merge : callable
-        Merges two partial results.
-    cost : float
-        Work per entry of the features, in plain passes.
-    finish : callable, optional
-        Turns the merged result and the rows into the quantity, relative to the origin of the rows.
-    """
-
-    work: Callable[[Rows], Any]
-    merge: Callable[[Any, Any], Any]
-    cost: float = 1.0
-    finish: Callable[[Any, Rows], Any] | None = None
-
-    def run(self, rows: Rows) -> Any:
-        """Compute the quantity in a pass of its own."""
-        return self.finished(rows.reduce(self.work, self.merge, self.cost), rows)
-
-    def finished(self, merged: Any, rows: Rows) -> Any:
-        """The quantity, from the merged result of all blocks."""
-        return merged if self.finish is None else self.finish(merged, rows)
-
-
-def reduce_together(rows: Rows, reductions: Mapping[str, Reduction]) -> dict[str, Any]:
-    """Several quantities in one pass, which reads every block once.
-
-    Examples
-    --------
-    >>> rows = Rows(np.arange(6.0)[:, None], np.full(6, -np.log(6.0)))
-    >>> results = reduce_together(rows, {"even": tilt_reduction(np.zeros(1)), "tilted": tilt_reduction(np.ones(1))})
-    >>> results["even"].mean, results["tilted"].mean.round(3)
-    (array([2.5]), array([4.433]))
-    """
-    each = tuple(reductions.values())
-    work, merge = partial(_work_of_each, reductions=each), partial(_merge_each, reductions=each)
-    merged = rows.reduce(work, merge, sum(reduction.cost for reduction in each))
-    return {name: reductions[name].finished(result, rows) for name, result in zip(reductions, merged, strict=True)}
-
-
-def _work_of_each(rows: Rows, reductions: tuple[Reduction, ...]) -> list[Any]:
-    return [reduction.work(rows) for reduction in reductions]
-
-
-def _merge_each(one: list[Any], other: list[Any], reductions: tuple[Reduction, ...]) -> list[Any]:
-    return [reduction.merge(a, b) for reduction, a, b in zip(reductions, one, other, strict=True)]
-
-
-def tilt_reduction(delta: Array, *, covariance: bool = True, power: float = 1.0) -> Reduction:
-    """The summary of :func:`tilt`."""
-    work = partial(_unscaled_moments, delta=delta)
-    if covariance or power != 1.0:
-        work = partial(_scaled_moments, delta=delta, covariance=covariance, power=power)
-    return Reduction(work, Summary.merge, _tilt_cost(delta, covariance), partial(_finish_tilt, delta=delta))
-
-
-def tilt_with_logits(delta: Array) -> Reduction:
-    """The summary of :func:`tilt` with covariance, and the logits of the same pass."""
-    work, finish = partial(_moments_and_logits, delta=delta), partial(_finish_with_logits, delta=delta)
-    return Reduction(work, _merge_with_logits, _tilt_cost(delta, True), finish)
-
-
-def highest_logit_reduction(delta: Array) -> Reduction:
-    """The largest a_j + ⟨δ, F_j⟩."""
-    return Reduction(partial(_highest_logit, delta=delta), max, finish=partial(_minus_shift, direction=delta))
-
-
-def _tilt_cost(delta: Array, covariance: bool) -> float:
-    return max(1.0, delta.size / COVARIANCE_DOMINATES) if covariance else 1.0
+    work = partial(_scaled_moments if covariance else _unscaled_moments, delta=delta)
+    cost = max(1.0, delta.size / COVARIANCE_DOMINATES) if covariance else 1.0
+    return _finish_tilt(rows.reduce(work, Summary.merge, cost), rows, delta)
 
 
 def _minus_shift(heights: Any, rows: Rows, direction: Array) -> Any:
@@ -194,21 +111,6 @@ def _finish_tilt(summary: Summary, rows: Rows, delta: Array) -> Summary:
     if rows.shift is None:
         return summary
     return replace(summary, log_z=_minus_shift(summary.log_z, rows, delta), mean=summary.mean - rows.shift)
-
-
-def _moments_and_logits(rows: Rows, delta: Array) -> tuple[Summary, list[tuple[int, Array]]]:
-    z = np.empty(rows.shape[0])
-    return _scaled_moments(rows, delta, covariance=True, logits=z), [(rows.start, z)]
-
-
-def _merge_with_logits(one: Any, other: Any) -> tuple[Summary, list[tuple[int, Array]]]:
-    return one[0].merge(other[0]), one[1] + other[1]
-
-
-def _finish_with_logits(
-    merged: tuple[Summary, list[tuple[int, Array]]], rows: Rows, delta: Array
-) -> tuple[Summary, Array]:
-    return _finish_tilt(merged[0], rows, delta), _minus_shift(in_order(merged[1]), rows, delta)
 
 
 def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
@@ -235,25 +137,24 @@ def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
     return Summary(log_z + float(rows.log_base[0]) if uniform else log_z, mean / total, None, ess)
 
 
-def _scaled_moments(
-    rows: Rows, delta: Array, covariance: bool, power: float = 1.0, logits: Array | None = None
-) -> Summary:
-    """Log Z, mean and, optionally, covariance, with weights scaled by their running maximum.
-
-    The logits are written to ``logits`` if it is given.
-    """
-    k = delta.size
+def _scaled_moments(rows: Rows, delta: Array, covariance: bool = True) -> Summary:
+    """Log Z, mean and, optionally, covariance, with weights scaled by their running maximum."""
+    k, uniform = delta.size, rows.uniform
     total, squares, top = 0.0, 0.0, -np.inf
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
     size = rows.long_chunk_rows if covariance else rows.chunk_rows
     own = not covariance or rows.centre is not None or rows.features.dtype != float  # chunks may be written to
     buffer = np.empty((0 if own else size, k), order="F" if rows.features.flags.fnc else "C")
+    equal = uniform and not delta.any()  # all weights are equal, as in the first pass of most solves
+    ones = np.ones(size if equal else 0)
     for chunk, f in rows.shifted_chunks(size):
-        z = f @ delta
-        z += power * rows.log_base[chunk]
-        if logits is not None:
-            logits[chunk] = z
-        peak, mass = exponentiate(z)
+        if equal:
+            z, peak, mass = ones[: len(f)], 0.0, float(len(f))
+        else:
+            z = f @ delta
+            if not uniform:
+                z += rows.log_base[chunk]
+            peak, mass = exponentiate(z)
         if mass == 0.0:
             continue
         if peak > top:  # rescale the sums so far to the new maximum
@@ -274,16 +175,22 @@ def _scaled_moments(
         move = centre - mean
         if scatter is not None:
             g = np.subtract(f, centre, out=f if own else buffer[: len(f)])
-            np.sqrt(z, out=z)
-            g *= z[:, None]
-            scatter += grow * (g.T @ g)
-            scatter += (mass * (1.0 - share)) * np.outer(move, move)
+            if not equal:
+                np.sqrt(z, out=z)
+                g *= z[:, None]
+            product = g.T @ g
+            if grow != 1.0:
+                product *= grow
+            scatter += product
+            if total > 0.0:
+                scatter += (mass * (1.0 - share)) * np.outer(move, move)
         mean += share * move
         total += mass
     if total == 0.0:
         return Summary(-np.inf, mean, scatter)
-    H = None if scatter is None else zero_noise_variances(scatter / total, mean)
-    return Summary(top + math.log(total), mean, H, total**2 / squares)
+    if uniform:
+        top += float(rows.log_base[0])
+    return Summary(top + math.log(total), mean, None if scatter is None else scatter / total, total**2 / squares)
 
 
 def logits(rows: Rows, delta: Array) -> Array:

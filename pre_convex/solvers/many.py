@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.threads import single_threaded_blas
+from .._internal.threads import blocking, single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import (
     MAX_PARAMETER,
@@ -110,7 +110,8 @@ def solve_many(
     """
     settings, verbose = make_settings(settings, tol=tol), as_flag(verbose, "verbose")
     problems, delta = _checked(features_q, targets, log_bases, radius, norm, start)
-    return _answers(problems, _summarise_base(problems.batch), delta, settings, verbose)
+    with blocking(settings.threads, settings.block_size):
+        return _answers(problems, _summarise_base(problems.batch), delta, settings, verbose)
 
 
 def _checked(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.threads import single_threaded_blas
+from .._internal.threads import blocking, single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import as_choice, as_flag
 from ..certificate.certificate import NO_PROOF, Certificate, certificate_of, make_certificate
@@ -118,7 +118,7 @@ def solve(
     polish, check, verbose = as_flag(polish, "polish"), as_flag(check, "check"), as_flag(verbose, "verbose")
     entry, options = find_solver(solver), _check_options(solver_options, solver)
     terms = make_penalty(problem, penalty, constraints)
-    with show_progress(problem.rows, verbose):
+    with show_progress(problem.rows, verbose), blocking(settings.threads, settings.block_size):
         if entry is None:
             solution = solve_newton(problem, terms, settings, formulation, verbose=verbose)
         else:
@@ -160,9 +160,21 @@ def solve_newton(
         found = newton(problem, terms, settings, start=start, verbose=verbose)
     except SolveError as error:  # constraints without a solution
         return _failed_solution(problem, "newton", formulation, settings=settings, claim=str(error))
-    solution = _newton_solution(problem, found, "newton", formulation, settings=settings)
+    status = Status.OPTIMAL if _is_optimal(problem, terms, settings, found) else Status.INACCURATE
+    taken = time.perf_counter() - started
+    solution = _newton_solution(
+        problem, found, "newton", formulation, settings=settings, status=status, solve_time=taken
+    )
+    if status is Status.OPTIMAL:
+        return solution
     solution = _decide_status(problem, solution, terms, settings, found)
     return replace(solution, solve_time=time.perf_counter() - started)
+
+
+def _is_optimal(problem: RatioProblem, terms: Penalty, settings: Settings, found: NewtonResult) -> bool:
+    """Whether the certificate proves an optimum: far out on a diverging sequence a small gap does not."""
+    exists = not found.may_diverge or problem.radius > 0.0 or not isinstance(terms, BallPenalty)
+    return exists and found.certificate.proves(settings.tol)
 
 
 def _far_outside(problem: RatioProblem, terms: Penalty, settings: Settings, formulation: str) -> Solution | None:
@@ -185,11 +197,11 @@ def _far_outside(problem: RatioProblem, terms: Penalty, settings: Settings, form
 def _newton_solution(
     problem: RatioProblem, found: NewtonResult, solver: str, formulation: str, **fields: Any
 ) -> Solution:
-    """Solution at the point where Newton stopped; its status is decided later."""
+    """Solution at the point where Newton stopped; unless it is given, its status is decided later."""
     return Solution(
         delta=found.delta,
         weights=lambda: np.exp(problem.log_mu(found.delta)),
-        status=Status.INACCURATE,
+        status=fields.pop("status", Status.INACCURATE),
         certificate=found.certificate,
         solver=solver,
         formulation=formulation,
@@ -259,10 +271,10 @@ def _decide_status(
     Far out on a diverging sequence the gap is small although no finite δ is optimal. So if most of the curvature is
     lost, the position of the target relative to the hull decides whether an optimum exists.
     """
+    if _is_optimal(problem, terms, settings, found):
+        return replace(solution, status=Status.OPTIMAL)
     tol, has_user_terms = settings.tol, not isinstance(terms, BallPenalty)
     proven = solution.certificate.proves(tol)
-    if proven and (has_user_terms or problem.radius > 0.0 or not found.may_diverge):
-        return replace(solution, status=Status.OPTIMAL)
     unproven = Status.OPTIMAL if proven else LIMITS.get(found.reason, solution.status)
     if unproven is Status.TIME_LIMIT:
         return replace(solution, status=unproven)

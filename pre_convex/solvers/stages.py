@@ -44,7 +44,12 @@ FIRST_ROWS_MIN, FIRST_ROWS_MAX = 2_000, 20_000
 #: steps on a sample; more of them mean that the sample does not decide
 SAMPLE_STEPS = 40
 #: minimum number of rows of a lift, and of rows per feature
-LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 20
+LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 5
+#: rows times features up to which a lift on all rows, if their covariance is known, costs less than drawing some
+LIFT_ALL = 50_000
+#: with covariances of all rows, aim for a squared decrement of this share of the tolerance, or of its square: steps are
+#: then so short that δ is known to many more digits at little cost
+EXACT_SHARE = 1e-7
 #: the smallest squared decrement to aim for
 SMALLEST_AIM = 1e-20
 #: share of the curvature at δ = 0 below which it may vanish, so that secants do not suffice
@@ -163,7 +168,7 @@ class Staged:
         is outside the hull of all rows.
         """
         origin = point.delta
-        found = yield from first.run(point, aim=0.1 * self.k / first.level.size, limit=SAMPLE_STEPS)
+        found = yield from first.run(point, aim=0.5 * self.k / first.level.size, limit=SAMPLE_STEPS)
         self._end_stage("sample", first)
         start, curvature, share = origin, None, 1.0
         if first.decrement <= 1.0:
@@ -175,7 +180,7 @@ class Staged:
             return None, descent, (yield from descent.at(start))
         subset: Level = yield Draw(size)
         inner = self._descent(subset, curvature, self.variances)
-        found = yield from inner.run((yield from inner.at(start)), aim=0.1 * self.k / subset.size, limit=SAMPLE_STEPS)
+        found = yield from inner.run((yield from inner.at(start)), aim=0.5 * self.k / subset.size, limit=SAMPLE_STEPS)
         if inner.decrement > 1.0:
             self._end_stage("subset", inner)
             descent = self._descent(self.everything, None, self.variances)
@@ -214,7 +219,10 @@ class Staged:
     ) -> Requests[tuple[Descent, Point, Proof, Level | None]]:
         """Passes over all rows until the gap is proven, or nothing more can be gained."""
         tol = self.settings.tol
-        aim = tol**2 if descent.exact else 0.1 * tol if subset is None else tol * subset.size / self.n
+        exact_aim = tol * max(tol, EXACT_SHARE)
+        # a smaller decrement needs fewer rows for the lift, whose covariance costs more the more features there are
+        without_subset = tol / max(10.0, 0.15 * self.k)
+        aim = exact_aim if descent.exact else without_subset if subset is None else tol * subset.size / self.n
         while True:
             point = yield from descent.run(point, aim)
             proof = yield from self._certify(descent, point, subset)
@@ -228,7 +236,7 @@ class Staged:
                 break
             else:  # the subset is unrepresentative: continue with the covariance of all rows
                 subset, descent.exact, descent.decrement = None, True, math.inf
-                point, aim = (yield from descent.at(point.delta, point.loss)), tol**2
+                point, aim = (yield from descent.at(point.delta, point.loss)), exact_aim
         return descent, point, proof, subset
 
     def _certify(self, descent: Descent, point: Point, subset: Level | None) -> Requests[Proof]:
@@ -240,7 +248,8 @@ class Staged:
         needed = 0 if hopeless else int(min(3.0 * decrement * self.n / tol, self.n))
         needed = max(LIFT_ROWS, LIFT_ROWS_PER_FEATURE * self.k, needed)
         source = subset or self.everything
-        if 2 * needed <= source.size:
+        covered = subset is None and point.summary.covariance is not None and self.n * self.k <= LIFT_ALL
+        if 2 * needed <= source.size and not covered:
             some = yield Draw(needed, source.number, at_random=False)
             proof = yield from prove(point.delta, point.summary, self.penalty, self.arithmetic, some.number)
             if hopeless or proof.gap <= tol * (1.0 + abs(point.value)):
