@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +14,7 @@ __all__ = [
     "InfeasibleError",
     "MissingExtraError",
     "PreConvexError",
+    "PreConvexWarning",
     "SolveError",
     "UnknownSolverError",
 ]
@@ -19,6 +22,18 @@ __all__ = [
 
 class PreConvexError(Exception):
     """Base class of all exceptions of this package."""
+
+
+class PreConvexWarning(UserWarning):
+    """An answer is correct, but not of the usual kind; the message names the features concerned."""
+
+
+def warn_caller(message: str) -> None:
+    """Issue a :class:`PreConvexWarning` at the line outside this package that led here."""
+    level, frame = 1, sys._getframe(0)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, PreConvexWarning, stacklevel=level)
 
 
 class DataError(PreConvexError, ValueError):
@@ -147,10 +162,11 @@ class SolveError(PreConvexError):
 
 
 class BoundaryError(SolveError):
-    """The target lies on the boundary of the hull: optimal weights exist, an optimal finite δ does not.
+    """The target lies on a face of the hull that no column exposes: optimal weights exist, an optimal finite δ does not.
 
-    ``solution.mu`` holds feasible weights, optimal up to ``solution.gap``; ``solution.delta`` is a point of a sequence
-    that diverges along ``solution.hull.direction``.
+    ``solution.mu`` holds feasible weights, optimal up to ``solution.gap``; ``solution.delta`` is a point of a diverging
+    sequence. For a target at the smallest or largest q value of a feature, :func:`~pre_convex.solve` returns a solution
+    instead, whose ``recession`` names the coefficients that run to infinity.
     """
 
 

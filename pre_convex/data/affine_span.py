@@ -14,6 +14,8 @@ __all__ = ["AffineSpan", "affine_span", "affine_span_of"]
 
 #: rows of a sample that the search for a span starts from
 FIRST_ROWS = 5000
+#: singular values below this share of the largest are computed again
+NEARLY_NULL = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,7 @@ def affine_span(features: Array, origin: Array | None = None) -> AffineSpan:
     """
     n, k = features.shape
     centre = features.mean(axis=0)
+    centre = centre + (features - centre).mean(axis=0)  # the round-off of a mean of many rows grows with their number
     centred = features - centre
     spread = np.abs(centred).max(axis=0)
     origin_size = np.zeros(k) if origin is None else np.abs(origin)
@@ -76,10 +79,11 @@ def affine_span(features: Array, origin: Array | None = None) -> AffineSpan:
     constant = spread <= 1e-13 * reach  # the column varies by no more than its round-off
     moving = np.flatnonzero(~constant)  # each constant column is a null direction of its own
     centred = centred[:, moving] / spread[moving]
-    if n > moving.size:  # the triangular factor has the same singular values and is small
-        centred = np.linalg.qr(centred, mode="r")
-    _, singular, rotation = np.linalg.svd(centred, full_matrices=True)
-    singular = np.concatenate([singular, np.zeros(moving.size - len(singular))])
+    singular, rotation = _singular(centred)
+    small = singular < NEARLY_NULL * singular.max(initial=0.0)
+    if small.any():  # their round-off is that of the largest one; in a space of their own it is that of the entries
+        singular[small], again = _singular(centred @ rotation[small].T)
+        rotation[small] = again @ rotation[small]
     # a direction is null if the rows differ along it by no more than the round-off of their entries
     size = (reach[moving] / spread[moving]).max(initial=0.0)
     spanned = singular > (1e-14 + 2e-15 * float(size)) * singular.max(initial=1e-300)
@@ -91,6 +95,15 @@ def affine_span(features: Array, origin: Array | None = None) -> AffineSpan:
     null = np.concatenate([directions[:, ~spanned], np.eye(k)[:, constant]], axis=1)
     condition = float(singular[spanned][0] / singular[spanned][-1]) if spanned.any() else 1.0
     return AffineSpan(centre, basis, null, condition, origin_size)
+
+
+def _singular(X: Array) -> tuple[Array, Array]:
+    """All singular values, zeros included, and right singular vectors, one in each row."""
+    n, k = X.shape
+    if n > k:  # the triangular factor has the same singular values and is small
+        X = np.linalg.qr(X, mode="r")
+    _, singular, rotation = np.linalg.svd(X, full_matrices=True)
+    return np.concatenate([singular, np.zeros(k - len(singular))]), rotation
 
 
 def affine_span_of(rows: Rows, subset: Rows | None = None) -> AffineSpan:
