@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 __all__ = [
@@ -137,6 +138,18 @@ class MissingExtraError(PreConvexError, ImportError):
         return type(self), (self.package, self.extra)
 
 
+def round_up(x: float, digits: int = 3) -> float:
+    """The smallest number of so many digits that is at least x.
+
+    Examples
+    --------
+    >>> round_up(1.2301), round_up(5e-7)
+    (1.24, 5e-07)
+    """
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(x)
+    return float(rounded) if float(rounded) >= x else float(rounded.next_plus(Context(prec=digits)))
+
+
 class SolveError(PreConvexError):
     """No solution of the requested accuracy was proven.
 
@@ -162,7 +175,7 @@ class SolveError(PreConvexError):
 
 
 class BoundaryError(SolveError):
-    """The target lies on a face of the hull that no column exposes: optimal weights exist, an optimal finite δ does not.
+    """The target lies on a face of the hull that no column exposes: optimal weights exist, but no optimal finite δ.
 
     ``solution.mu`` holds feasible weights, optimal up to ``solution.gap``; ``solution.delta`` is a point of a diverging
     sequence. For a target at the smallest or largest q value of a feature, :func:`~pre_convex.solve` returns a solution
@@ -187,8 +200,14 @@ class InfeasibleError(SolveError):
     direction : ndarray of shape (k,)
         Separating direction v of unit dual norm: max_j ⟨v, F_j⟩ + radius < ⟨v, b⟩.
     minimal_radius : float
-        Distance from the target to the hull; a solution exists for every larger radius.
+        Proven upper bound of the distance from the target to the hull; a solution exists for every larger radius.
+    advised_radius : float
+        The radius that the message advises, a tenth larger and rounded up: close to the minimal one, all weight is on
+        few rows and δ is large.
     """
+
+    #: ratio of the advised radius to the minimal one
+    MARGIN = 1.1
 
     def __init__(self, message: str, solution: Any = None, hull: Any = None) -> None:
         super().__init__(message, solution)
@@ -203,6 +222,11 @@ class InfeasibleError(SolveError):
     def minimal_radius(self) -> float:
         """Distance from the target to the hull of the q features."""
         return float(self.hull.radius)
+
+    @property
+    def advised_radius(self) -> float:
+        """A radius that leaves room: the minimal one and a tenth, rounded up to three digits."""
+        return round_up(self.MARGIN * self.minimal_radius)
 
     def __reduce__(self) -> Any:
         return type(self), (str(self), self.solution, self.hull)

@@ -235,7 +235,7 @@ class RatioProblem:
         return Rows(self.features_p, self.log_weights_p, self.target)
 
     @property
-    def _rows_as_given(self) -> Rows:
+    def rows_as_given(self) -> Rows:
         """The q side relative to zero."""
         return Rows(self.features_q, self.log_base)
 
@@ -482,7 +482,7 @@ class RatioProblem:
     @property
     def ranges(self) -> tuple[Array, Array]:
         """Smallest and largest value of each feature, over the rows with positive base weight."""
-        return column_ranges(self._rows_as_given)
+        return column_ranges(self.rows_as_given)
 
     def tilt(self, delta: Any, *, covariance: bool = False) -> Summary:
         """Log Z and the moments of F under μ(δ), from one pass over the rows.
@@ -656,7 +656,7 @@ class BlockedProblem(RatioProblem):
         return self._rows_p
 
     @property
-    def _rows_as_given(self) -> Rows:
+    def rows_as_given(self) -> Rows:
         """The q side relative to zero."""
         return self.rows.without_origin()  # type: ignore[attr-defined, no-any-return]
 
@@ -666,7 +666,7 @@ class BlockedProblem(RatioProblem):
 
     def in_memory(self) -> RatioProblem:
         """The problem with all rows in memory."""
-        rows, side_p = self._rows_as_given.take(slice(None)), {}
+        rows, side_p = self.rows_as_given.take(slice(None)), {}
         if self._rows_p is not None:
             p = self._rows_p.without_origin().take(slice(None))  # type: ignore[attr-defined]
             side_p = {"features_p": p.features, "log_weights_p": p.log_base}
@@ -680,7 +680,7 @@ class BlockedProblem(RatioProblem):
 
     def with_weight(self, columns: Index) -> tuple[Array, Array]:
         """Features in some columns and log base weights of the q rows that have weight, read into memory."""
-        rows = self._rows_as_given.with_weight()  # type: ignore[attr-defined]
+        rows = self.rows_as_given.with_weight()  # type: ignore[attr-defined]
         return rows.features[:, columns], rows.log_base
 
     def change_coordinates(self, basis: Array) -> RatioProblem:

@@ -30,7 +30,7 @@ class Status(StrEnum):
     TIME_LIMIT = "Stopped at the time limit: the gap says how far the answer may be from optimal."
     INACCURATE = "Inaccurate: the gap is larger than the tolerance; try another solver, or a larger tol."
     BOUNDARY = (
-        "On the boundary: the weights are optimal, but delta runs to infinity; any positive radius keeps it finite."
+        "On the boundary: the weights are optimal, but delta runs to infinity; a positive radius keeps it finite."
     )
     INFEASIBLE = "Infeasible: the target is further from the hull than the radius; see the minimal radius."
     FAILED = "Failed: the solver returned no usable numbers; try another solver."

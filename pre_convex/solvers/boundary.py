@@ -92,9 +92,10 @@ def _shifted(certificate: Certificate, log_share: float) -> Certificate:
 
 def _on_all_rows(face: ExposedFace, found: Solution) -> Array:
     """Weights of all rows, from those of the face."""
-    if found.mu.size == face.whole.n_q:
+    if not face.reduced.rows.in_memory:
         return found.mu
-    return _on_rows(face.whole, np.flatnonzero(logits(face.whole.rows, np.zeros(face.whole.k)) > -np.inf), found.mu)
+    mu = _lifted(face.reduced.centred_at_target().rows, found.mu)
+    return _on_rows(face.whole, np.flatnonzero(logits(face.whole.rows, np.zeros(face.whole.k)) > -np.inf), mu)
 
 
 def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, settings: Settings) -> Solution | None:

@@ -317,7 +317,8 @@ def _decide_status(
 def _error(problem: RatioProblem, solution: Solution) -> SolveError:
     """Exception that belongs to a status."""
     if solution.status is Status.INFEASIBLE and solution.hull is not None:
-        return InfeasibleError(_infeasible_message(problem, solution.hull), solution, solution.hull)
+        advised = InfeasibleError("", solution, solution.hull).advised_radius
+        return InfeasibleError(_infeasible_message(problem, solution.hull, advised), solution, solution.hull)
     report = f" {solution.solver} reported: {solution.claim}." if solution.claim else ""
     if solution.status is Status.BOUNDARY:
         return BoundaryError(f"{solution.status}{report}", solution)
@@ -332,7 +333,7 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
     return SolveError(f"{solution.status} {solution.certificate}.{outside}{report}", solution)
 
 
-def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:
+def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float) -> str:
     """Message with the distance to the hull, the features that contribute most, and remedies."""
     residual = -hull.weights @ problem.rows.take(hull.index).features
     lowest, highest = problem.ranges
@@ -347,5 +348,5 @@ def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:
     return (
         f"The target is at distance {hull.radius:.6g} from the hull of the q features in norm {problem.norm:g}, more "
         f"than the radius {problem.radius:g}, so no weights on the q sample match it. Features: {'; '.join(shares)}. "
-        f"Remedies: use a radius above {hull.radius:.6g}; add q samples where the p sample is; drop features."
+        f"Remedies: use a radius of {advised:g} or more; add q samples where the p sample is; drop features."
     )

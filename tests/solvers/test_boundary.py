@@ -77,8 +77,8 @@ def test_weights_and_value_are_limits_along_the_recession(draw):
     problem = pre.RatioProblem(*draw(np.random.default_rng(3)))
     solution = pre.solve(problem)
     delta = np.array(solution.delta)
-    for l, (feature, sign) in enumerate(reversed(solution.recession)):
-        delta[feature] += sign * 300.0 * 4.0**l
+    for faster, (feature, sign) in enumerate(reversed(solution.recession)):
+        delta[feature] += sign * 300.0 * 4.0**faster
     assert problem.value(delta) == pytest.approx(solution.primal_value, abs=1e-9)
     np.testing.assert_allclose(np.exp(problem.log_mu(delta)), solution.mu, atol=1e-9)
 
