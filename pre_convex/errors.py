@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, Context
+from types import FrameType
 from typing import Any
 
 __all__ = [
@@ -31,7 +32,8 @@ class PreConvexWarning(UserWarning):
 
 def warn_caller(message: str) -> None:
     """Issue a :class:`PreConvexWarning` at the line outside this package that led here."""
-    level, frame = 1, sys._getframe(0)
+    level = 1
+    frame: FrameType | None = sys._getframe(0)
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, PreConvexWarning, stacklevel=level)

@@ -434,7 +434,20 @@ class RatioProblem:
         return self._replace(_log_base=read_only(log_base), _rows=self.rows.with_log_base(log_base)), left
 
     def with_weight(self, columns: Index) -> tuple[Array, Array]:
-        """Features in some columns and log base weights of the q rows that have weight, in memory."""
+        """The q rows that have weight, in memory.
+
+        Parameters
+        ----------
+        columns : array of int
+            Numbers of the columns.
+
+        Returns
+        -------
+        features : ndarray of shape (n, columns)
+            Their features in these columns.
+        log_base : ndarray of shape (n,)
+            Their log base weights.
+        """
         index = self.positive_rows
         return self.features_q[np.ix_(index, columns)], self.log_base[index]
 

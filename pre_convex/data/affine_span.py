@@ -101,7 +101,7 @@ def _singular(X: Array) -> tuple[Array, Array]:
     """All singular values, zeros included, and right singular vectors, one in each row."""
     n, k = X.shape
     if n > k:  # the triangular factor has the same singular values and is small
-        X = np.linalg.qr(X, mode="r")
+        X = np.asarray(np.linalg.qr(X, mode="r"))
     _, singular, rotation = np.linalg.svd(X, full_matrices=True)
     return np.concatenate([singular, np.zeros(k - len(singular))]), rotation
 

@@ -152,7 +152,7 @@ def _far_delta(problem: RatioProblem, solution: Solution) -> Array:
     for faster, (feature, sign) in enumerate(reversed(solution.recession)):
         v[feature] = sign * 16.0**faster
     for t in 2.0 ** np.arange(60 if solution.recession else 0):
-        delta = solution.delta + t * v
+        delta = np.asarray(solution.delta + t * v)
         if problem.value(delta) - solution.primal_value <= 1e-14:
             return delta
     return solution.delta
