@@ -33,9 +33,11 @@ _HOMES = {
     "Position": "feasibility",
     "PosteriorRatio": "estimators",
     "PreConvexError": "errors",
+    "PreConvexWarning": "errors",
     "Program": "programs",
     "RatioClassifier": "estimators",
     "RatioProblem": "problem",
+    "Recession": "feasibility",
     "Settings": "solvers",
     "Solution": "solution",
     "Solutions": "solvers",
@@ -94,6 +96,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .errors import InfeasibleError as InfeasibleError
     from .errors import MissingExtraError as MissingExtraError
     from .errors import PreConvexError as PreConvexError
+    from .errors import PreConvexWarning as PreConvexWarning
     from .errors import SolveError as SolveError
     from .errors import UnknownSolverError as UnknownSolverError
     from .estimators import KLIEP as KLIEP
@@ -105,6 +108,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .estimators import save as save
     from .feasibility import Hull as Hull
     from .feasibility import Position as Position
+    from .feasibility import Recession as Recession
     from .feasibility import minimal_radius as minimal_radius
     from .problem import RatioProblem as RatioProblem
     from .programs import Program as Program

@@ -15,6 +15,7 @@ from ..data.features import from_state, make_features, to_state
 from ..data.files import CORRUPT_FILE_ERRORS, as_path, atomic_write, read_arrays, report_write_errors, write_arrays
 from ..data.likelihoods import Gaussian
 from ..errors import DataError
+from ..feasibility.exposed import Recession
 from ..problem import RatioProblem
 from ..solution import Solution, Stage, Status
 from ..solvers import Settings
@@ -109,6 +110,7 @@ def _header(fit: PosteriorRatio, arrays: dict[str, Any]) -> dict[str, Any]:
             "raw": None if fit.solution_.raw is None else asdict(fit.solution_.raw),
             "settings": _plain(fit.solution_.settings),
             "trace": [list(stage) for stage in fit.solution_.trace],
+            "recession": [list(one) for one in fit.solution_.recession],
             **{name: getattr(fit.solution_, name) for name in SOLUTION_FIELDS},
         },
     }
@@ -183,7 +185,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
         problem = problem.with_log_weights(**logs)  # normalising again would change their last bits
     fit.problem_ = problem
     facts = dict(header["solution"])
-    raw, trace = facts.pop("raw"), facts.pop("trace", ())
+    raw, trace, recession = facts.pop("raw"), facts.pop("trace", ()), facts.pop("recession", ())
     fit.solution_ = Solution(
         delta=arrays["delta"],
         weights=arrays["mu"],
@@ -192,6 +194,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
         raw=None if raw is None else Certificate(**raw),
         settings=_settings(facts.pop("settings", None)),
         trace=tuple(Stage(*stage) for stage in trace),
+        recession=tuple(Recession(*one) for one in recession),
         **facts,
     )
     fit._finish()

@@ -25,6 +25,7 @@ MADE_HERE = {
     "Peak": "returned by Scan.peaks",
     "Program": "returned by primal_program and dual_program",
     "RadiusChoice": "returned by automatic_radius and cross_validated_radius",
+    "Recession": "in the recession of a solution",
     "Scan": "returned by scan",
     "Score": "returned by score",
     "Scores": "returned by scores",
@@ -35,6 +36,8 @@ MADE_HERE = {
 #: entry point, or entry point and parameter: why there is no row
 EXEMPT: dict[str, str] = {
     "RatioProblem.change_coordinates": "called by the engines",
+    "RatioProblem.on_face": "called by the engines",
+    "RatioProblem.with_weight": "called by the engines",
     "RatioProblem.with_log_weights": "for readers of files, with arrays that they checked",
     "radius_path.radii": "any number of radii, so no kind is too short or too long",
     "Kernel.fitted.rng": "used only beyond 4,000 rows",

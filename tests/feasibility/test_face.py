@@ -102,7 +102,8 @@ def test_faces_of_whole_numbers(seed):
     F = rng.integers(-3, 4, size=(60, 4)).astype(float)
     top = np.flatnonzero(F[:, 0] == F[:, 0].max())
     some = rng.permutation(top)[:2]
-    problem = pre.RatioProblem(F[some].mean(axis=0), F, rng.uniform(-20.0, 20.0, 60))
+    A = np.eye(4) - 2.0 * np.roll(np.eye(4), 1, axis=0)  # after this map no column is exposed
+    problem = pre.RatioProblem(F[some].mean(axis=0) @ A, F @ A, rng.uniform(-20.0, 20.0, 60))
     assert pre.minimal_radius(problem).position is pre.Position.BOUNDARY
     solution = pre.solve(problem, check=False)
     off_face = solution.mu[F[:, 0] < F[:, 0].max()].sum()
