@@ -9,10 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from .._internal.entropy import log_sum_exp, safe_log
-from .._internal.linear_algebra import PsdSolver
+from .._internal.linear_algebra import EPS, PsdSolver
 from .._internal.typing import Array, Index
-from ..certificate.certificate import Certificate, arithmetic_of
-from ..certificate.lift import RoundOff
+from ..certificate.certificate import Certificate
 from ..data.passes import logits, tilt
 from ..data.rows import Rows
 from ..feasibility.exposed import ExposedFace, exposed_face
@@ -62,8 +61,8 @@ def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], 
         delta=face.extended(found.delta),
         weights=lambda: _on_all_rows(face, found),
         status=Status.BOUNDARY if optimal else found.status,
-        certificate=_shifted(found.certificate, face.log_share),
-        raw=None if found.raw is None else _shifted(found.raw, face.log_share),
+        certificate=_shifted(found.certificate, face),
+        raw=None if found.raw is None else _shifted(found.raw, face),
         hull=None,  # that of the face
         free_directions=found.free_directions + problem.k - face.columns.size,
         solve_time=found.solve_time + seconds,
@@ -79,24 +78,28 @@ def _far_from_both(problem: RatioProblem, face: ExposedFace, found: Solution) ->
     for faster, (feature, sign) in enumerate(reversed(face.recession)):
         v[feature] = sign * FASTER**faster
     delta = _far_along(problem, face.extended(found.delta), v, mu, tol)
-    certificate = _boundary_certificate(problem, delta, mu, found.certificate, face.log_share)
+    on_face = _shifted(found.certificate, face)
+    certificate = _boundary_certificate(problem, delta, mu, on_face, 0.0)
     return (
         replace(found, delta=delta, weights=mu, certificate=certificate, hull=None) if certificate.proves(tol) else None
     )
 
 
-def _shifted(certificate: Certificate, log_share: float) -> Certificate:
-    """Certificate for base weights of all rows, from that for base weights that sum to one on the face."""
-    value, bound = certificate.primal_value + log_share, certificate.dual_value + log_share
-    return replace(certificate, primal_value=value, dual_value=bound)
+def _shifted(certificate: Certificate, face: ExposedFace) -> Certificate:
+    """Certificate for all rows and columns; on the face the base weights sum to one, and some columns are left out."""
+    return replace(
+        certificate,
+        primal_value=certificate.primal_value + face.log_share,
+        dual_value=certificate.dual_value + face.log_share,
+        dependent=tuple(face.columns[list(certificate.dependent)].tolist()),
+    )
 
 
 def _on_all_rows(face: ExposedFace, found: Solution) -> Array:
     """Weights of all rows, from those of the face."""
     if not face.reduced.rows.in_memory:
         return found.mu
-    mu = _lifted(face.reduced.centred_at_target().rows, found.mu)
-    return _on_rows(face.whole, np.flatnonzero(logits(face.whole.rows, np.zeros(face.whole.k)) > -np.inf), mu)
+    return _on_rows(face.whole, np.flatnonzero(logits(face.whole.rows, np.zeros(face.whole.k)) > -np.inf), found.mu)
 
 
 def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, settings: Settings) -> Solution | None:
@@ -185,17 +188,37 @@ def _boundary_certificate(
     The base weights of the face sum to one on it, and to ``exp(log_share)`` among all rows.
     """
     r, summary = problem.residual(mu), tilt(problem.rows, delta, covariance=False)
-    noise = RoundOff(delta, summary, problem.rows.reach, arithmetic_of(problem)).value
-    gap = max(summary.log_z - on_face.dual_value - log_share, 0.0) + noise
+    value, noise = _precise_value(problem, delta)
+    last_digit = float(np.sum(on_face.missed * np.abs(delta[list(on_face.dependent)])))
+    gap = value - on_face.dual_value - log_share + noise + last_digit
+    gap = max(gap, noise + last_digit) if gap >= 0.0 else np.inf  # below zero is a contradiction
     return Certificate(
-        primal_value=summary.log_z,
-        dual_value=summary.log_z - gap,
+        primal_value=value,
+        dual_value=value - gap,
         gap=gap,
         moment_residual=problem.moment_norm(r),
         simplex_residual=abs(float(mu.sum()) - 1.0),
         slackness=-float(r @ delta),
         e_qn=float(np.linalg.norm(r + summary.mean)),
         noise=noise,
-        last_digit=on_face.last_digit,
+        last_digit=last_digit,
         dependent=on_face.dependent,
+        missed=on_face.missed,
     )
+
+
+def _precise_value(problem: RatioProblem, delta: Array) -> tuple[float, float]:
+    """Log Z at a large δ, with logits in extended precision where the platform has it, and a bound on its error."""
+    wide, unit = delta.astype(np.longdouble), float(np.finfo(np.longdouble).eps)
+    z, error = np.empty(problem.n_q, dtype=np.longdouble), np.empty(problem.n_q)
+    for start in range(0, problem.n_q, problem.rows.chunk_rows):
+        chunk = slice(start, start + problem.rows.chunk_rows)
+        f = np.asarray(problem.features_q[chunk], dtype=np.longdouble) - problem.target
+        z[chunk] = f @ wide + problem.log_base[chunk]
+        error[chunk] = np.abs(f) @ np.abs(wide)
+    top = z.max()
+    weights = np.exp((z - top).astype(float))
+    total = float(weights.sum())
+    log_z = float(top + np.log(np.longdouble(total)))
+    noise = (problem.k + 8) * unit * (float(weights @ error) / total + 1.0)
+    return log_z, noise + EPS * (40.0 + math.log(problem.n_q) + abs(log_z))

@@ -54,14 +54,25 @@ def assert_infeasible(solution, animal):
         np.testing.assert_allclose(hull.direction, animal.answer.direction, atol=1e-6)
 
 
+def value_on_face(problem, solution):
+    """Limit of the value as the coefficients of exposed columns run to infinity."""
+    columns = [one.feature for one in solution.recession]
+    off = np.any(problem.features_q[:, columns] != problem.target[columns], axis=1)
+    base = np.where(off, -np.inf, problem.log_base)
+    return Exact(problem.target, problem.features_q, base).value(solution.delta)
+
+
 def assert_honest(solution, animal):
     """Whatever the status, its claims are true."""
     if solution.status is INFEASIBLE:
         assert_infeasible(solution, animal)
         return
-    assert_bounds_hold(solution.certificate, animal.exact, solution.delta, animal.optimum)
+    value = value_on_face(animal.problem, solution) if solution.recession else None
+    assert_bounds_hold(solution.certificate, animal.exact, solution.delta, animal.optimum, value)
     assert_residuals_are_true(solution.certificate, animal.exact, solution.mu)
-    if solution.status is BOUNDARY:  # no row is beyond the plane, up to the tolerance of the boundary
+    if (
+        solution.status is BOUNDARY and not solution.recession
+    ):  # no row is beyond the plane, up to the tolerance of the boundary
         spread = np.ptp(animal.problem.features_q, axis=0).max()
         assert animal.exact.separation(solution.hull.direction) >= -1e-8 * spread
 
