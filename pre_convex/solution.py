@@ -108,6 +108,8 @@ class Solution:
         Settings of the solve.
     trace : tuple of Stage
         Stages of the solve, what each of them cost, and why it ended.
+    user_terms : bool
+        Whether the answer is to a problem with the user's own penalty or constraints.
 
     Examples
     --------
@@ -134,6 +136,7 @@ class Solution:
     polished: bool = True
     settings: Settings | None = None
     trace: tuple[Stage, ...] = ()
+    user_terms: bool = False
 
     def __post_init__(self) -> None:
         self.delta.flags.writeable = False
