@@ -90,7 +90,11 @@ RESULTS: dict[str, Result] = {
     "campaign": Result(
         _csv("campaign"),
         "make campaign ARGS=--store",
-        (*ENGINE, *_scripts("campaign", "independent", "fifty_digits", "random_problems"), SETS[0]),
+        (
+            *ENGINE,
+            *_scripts("campaign", "ball_judge", "hard_problems", "independent", "fifty_digits", "random_problems"),
+            SETS[0],
+        ),
         (("docs/robustness.md", "campaign"),),
     ),
     "costs": Result(
@@ -162,6 +166,11 @@ RESULTS: dict[str, Result] = {
         "make peers ARGS=--store",
         (*FITS, *_scripts("peers", "peer_ratios", "peer_solvers", "scale"), *SETS, *JUDGE),
         (("benchmarks/README.md", "peers"), ("benchmarks/README.md", "peer-ratios")),
+    ),
+    "rigour": Result(
+        _csv("rigour"),
+        "make rigour ARGS=--store",
+        (*ENGINE, *_scripts("rigour", "hard_problems", "ball_judge", "independent")),
     ),
     "scale": Result(
         _csv("scale"),

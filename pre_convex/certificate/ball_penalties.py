@@ -40,8 +40,11 @@ class BallPenalty(Protocol):
     def contains(self, residual: Balls) -> bool:
         """Whether g*(r) = 0 for every r in these balls."""
 
-    def inside(self, residual: Balls, delta: Balls, centre: Balls) -> Balls:
-        """A residual in the ball, close to the given one; where it has to be shrunk, towards the centre."""
+    def inside(self, residual: Balls, delta: Balls, centre: Balls | None) -> Balls:
+        """A residual in the ball, close to the given one; if columns are dependent, shrunk towards the centre.
+
+        Their residual then follows from that of the others, and has to be in the ball with a margin.
+        """
 
     def enter(self, delta: Balls, residual: Balls) -> Balls | None:
         """Choose the manifold that δ is on, and return δ on it; ``None`` if δ = 0 is optimal."""
@@ -76,12 +79,14 @@ class Box:
     def contains(self, residual: Balls) -> bool:
         return all(abs(r) <= R for r, R in zip(residual, self.radii, strict=True))
 
-    def inside(self, residual: Balls, delta: Balls, centre: Balls) -> Balls:
-        chosen = []
-        for r, R, s, x in zip(residual, self.radii, map(_sign, delta), centre, strict=True):
-            clipped = s * R if s else max(min(r.mid(), R), -R)
-            chosen.append(clipped if x == 0 else (x + (clipped - x) * (1 - _tiny(0.7))).mid())
-        return chosen
+    def inside(self, residual: Balls, delta: Balls, centre: Balls | None) -> Balls:
+        signs = map(_sign, delta)
+        clipped = [
+            s * R if s else max(min(r.mid(), R), -R) for r, R, s in zip(residual, self.radii, signs, strict=True)
+        ]
+        if centre is None or self.exact:
+            return clipped
+        return [(x + (r - x) * (1 - _tiny(0.4))).mid() for r, x in zip(clipped, centre, strict=True)]
 
     def enter(self, delta: Balls, residual: Balls) -> Balls | None:
         self.signs = {i: _sign(x) for i, x in enumerate(delta) if self.radii[i] == 0 or x != 0}
@@ -136,7 +141,7 @@ class Euclidean:
     def contains(self, residual: Balls) -> bool:
         return bool(dot(residual, residual) <= self.radius**2)
 
-    def inside(self, residual: Balls, delta: Balls, centre: Balls) -> Balls:
+    def inside(self, residual: Balls, delta: Balls, centre: Balls | None) -> Balls:
         return _shrunk(residual, self._length(residual), self.radius, centre)
 
     def enter(self, delta: Balls, residual: Balls) -> Balls | None:
@@ -189,7 +194,7 @@ class Largest:
     def contains(self, residual: Balls) -> bool:
         return bool(sum((abs(r) for r in residual), arb(0)) <= self.radius)
 
-    def inside(self, residual: Balls, delta: Balls, centre: Balls) -> Balls:
+    def inside(self, residual: Balls, delta: Balls, centre: Balls | None) -> Balls:
         return _shrunk(residual, sum((abs(r) for r in residual), arb(0)), self.radius, centre)
 
     def enter(self, delta: Balls, residual: Balls) -> Balls | None:
@@ -245,10 +250,10 @@ class Largest:
         return True
 
 
-def _shrunk(residual: Balls, size: Any, radius: Any, centre: Balls) -> Balls:
+def _shrunk(residual: Balls, size: Any, radius: Any, centre: Balls | None) -> Balls:
     """The residual, moved towards the centre until its norm is below the radius."""
-    scale = (1 - _tiny(0.7)) * (radius / size if size > radius else 1)
-    return [(x + (r - x) * scale).mid() for r, x in zip(residual, centre, strict=True)]
+    scale = (1 - _tiny(0.7 if centre is None else 0.4)) * (radius / size if size > radius else 1)
+    return [(x + (r - x) * scale).mid() for r, x in zip(residual, centre or [arb(0)] * len(residual), strict=True)]
 
 
 def make_ball_penalty(problem: RatioProblem, target_error: Array) -> BallPenalty:

@@ -190,7 +190,8 @@ class Dependencies:
 
     def shortest_residual(self, scale: Array) -> Balls:
         """A residual r that satisfies all relations ⟨v, r⟩ = −v_0: the shortest in units of ``scale``, or as it is."""
-        units = [arb(x) ** 2 for x in (scale if scale.any() else np.ones(scale.size)).tolist()]
+        smallest = arb(2) ** -2200  # in place of zero, to keep the system regular
+        units = [arb(x) ** 2 if x > 0.0 else smallest for x in (scale if scale.any() else scale + 1.0).tolist()]
         V = arb_mat(self.vectors)
         scaled = arb_mat([[u * x for x in row] for u, row in zip(units, V.tolist(), strict=True)])
         y = (V.transpose() * scaled).solve(-arb_mat(self.constants).transpose())
@@ -213,18 +214,21 @@ def _integers(features: Array, target: Array) -> tuple[Any, list[int]]:
 def dependencies(features: Array, target: Array) -> Dependencies:
     """Exact linear relations between the columns of F − b and a column of ones, by arithmetic of integers."""
     n, k = features.shape
+    chosen = np.random.default_rng(0).permutation(n)[: 4 * (k + 1)]
+    null, nullity = _integers(features[chosen], target)[0].nullspace()
+    if nullity == 0:
+        return Dependencies(tuple(range(k)), fmpz_mat(k, 0), fmpz_mat(1, 0))
     table, shifts = _integers(features, target)
-    chosen = np.random.default_rng(0).permutation(n)[: 4 * (k + 1)].tolist()
-    rows = table.tolist()
+    rows, used = table.tolist(), chosen.tolist()
     while True:  # relations of some rows, until all rows satisfy them
-        null, nullity = fmpz_mat([rows[j] for j in chosen]).nullspace()
+        null, nullity = fmpz_mat([rows[j] for j in used]).nullspace()
         if nullity == 0:
-            return Dependencies(tuple(range(k)), fmpz_mat(k, 0, []), fmpz_mat(1, 0, []))
+            return Dependencies(tuple(range(k)), fmpz_mat(k, 0), fmpz_mat(1, 0))
         basis = fmpz_mat([row[:nullity] for row in null.tolist()])
         broken = [j for j, row in enumerate((table * basis).tolist()) if any(x != 0 for x in row)]
         if not broken:
             break
-        chosen += broken[: 4 * (k + 1)]
+        used += broken[: 4 * (k + 1)]
     reduced, _, rank = basis.transpose().rref()
     pivots = {next(i for i, x in enumerate(line) if x != 0) for line in reduced.tolist()[:rank]}
     basis_rows = basis.tolist()

@@ -22,7 +22,7 @@ from .certificate import Certificate
 
 if TYPE_CHECKING:
     from ..solution import Solution
-    from .balls import Balls, Lifted, Rows
+    from .balls import Balls, Dependencies, Lifted, Rows
 
 __all__ = ["Verification", "verify"]
 
@@ -94,7 +94,8 @@ class Verification:
     def refutes(self, certificate: Any) -> bool:
         """Whether the certificate of this δ states something false.
 
-        That is a gap below ``least_gap``, a negative gap, or a dual value above ``best``.
+        That is a gap below ``least_gap``, or a negative one. The values themselves depend on how base weights are
+        normalised, and are not compared.
 
         Parameters
         ----------
@@ -108,8 +109,7 @@ class Verification:
         if not isinstance(certificate, Certificate):
             reason = f"must be a Certificate, not {type(certificate).__name__}"
             raise DataError("certificate", reason, "pass solution.certificate")
-        gap = certificate.gap
-        return gap < self.least_gap or gap < 0.0 or certificate.dual_value > self.best
+        return bool(certificate.gap < self.least_gap or certificate.gap < 0.0)
 
     def __str__(self) -> str:
         return (
@@ -229,16 +229,6 @@ class _Bounds:
         )
 
 
-@dataclass(frozen=True)
-class _Face:
-    """Rows that a dual bound is sought on, and the columns that determine the others on them."""
-
-    index: Index
-    kept: tuple[int, ...]
-    #: null vectors and constants of the dependencies, if there are any
-    relations: Any
-
-
 class _Search:
     """Bounds for one answer in rising precision; each attempt starts from the point that the last one found."""
 
@@ -248,22 +238,23 @@ class _Search:
         self.features = np.asarray(problem.features_q[self.positive], dtype=float)
         self.base, self.target = problem.log_base[self.positive], problem.target
         exact = problem.radius == 0.0
-        self.error = ulps * np.spacing(np.abs(self.target)) if exact else np.zeros(problem.k)
+        # zero is exact
+        self.error = ulps * np.where(self.target == 0.0, 0.0, np.spacing(np.abs(self.target))) * exact
         self.rounds: list[tuple[Index, Array]] = []
         self.infeasible = False
         self.inside = np.arange(self.positive.size)
-        if exact and not ulps:
-            self._expose()
+        if exact:
+            self._expose(self.error == 0.0)
         self.points: dict[bytes, Balls] = {}
-        self.faces: dict[bytes, _Face] = {}
+        self.relations: dict[bytes, Dependencies] = {}
 
-    def _expose(self) -> None:
+    def _expose(self, columns: Array) -> None:
         """Facial reduction: if the target is at the end of a column's range, only rows at that end can have weight."""
         while self.inside.size:
             low, high = self.features[self.inside].min(axis=0), self.features[self.inside].max(axis=0)
-            if np.any(self.target < low) or np.any(self.target > high):
+            if np.any(columns & ((self.target < low) | (self.target > high))):
                 break
-            ends = (low < high) & ((self.target == low) | (self.target == high))
+            ends = columns & (low < high) & ((self.target == low) | (self.target == high))
             if not ends.any():
                 return
             on = np.all(self.features[self.inside][:, ends] == self.target[ends], axis=1)
@@ -287,6 +278,10 @@ class _Search:
         penalty = make_ball_penalty(self.problem, self.error)
         best, lifted, on = value + penalty.value(start) - own.value(start), None, self.inside
         for index in self._faces(rows):
+            if self._off_span(penalty, index):
+                if index is self.inside:
+                    return _Bounds(value, None, None, self.positive, precision())
+                continue
             point, candidate = self._on_face(rows, penalty, start, index)
             if _separates(rows, penalty, point):
                 return _Bounds(value, None, None, self.positive, precision())
@@ -329,25 +324,21 @@ class _Search:
         self.points[key] = point
         return (self._suppress(rows, point) if index is self.inside else point), lifted
 
-    def _lift(self, here: Rows, penalty: Any, point: Balls, residual: Balls, index: Index) -> Lifted | None:
-        """Feasible weights on these rows: first as if the columns were independent, then with their exact relations."""
-        from flint import arb
-
+    def _off_span(self, penalty: Any, index: Index) -> bool:
+        """Whether the target has to be met exactly, but is off the affine span of these rows."""
         from .balls import dependencies
 
-        k, key = self.problem.k, index.tobytes()
-        zero = [arb(0)] * k
-        if key not in self.faces:
-            lifted = here.lift(point, penalty.inside(residual, point, zero), penalty, range(k))
-            if lifted is not None:
-                return lifted
-            relations = dependencies(self.features[index], self.target)
-            self.faces[key] = _Face(index, relations.kept, relations)
-        face = self.faces[key]
-        if penalty.exact and not face.relations.meet_target:
-            return None
-        centre = zero if face.relations.meet_target else face.relations.shortest_residual(self.error)
-        return here.lift(point, penalty.inside(residual, point, centre), penalty, face.kept)
+        key = index.tobytes()
+        if key not in self.relations:
+            self.relations[key] = dependencies(self.features[index], self.target)
+        return bool(penalty.exact and not self.relations[key].meet_target)
+
+    def _lift(self, here: Rows, penalty: Any, point: Balls, residual: Balls, index: Index) -> Lifted | None:
+        """Feasible weights on these rows, for the columns that determine the others."""
+        relations, centre = self.relations[index.tobytes()], None
+        if len(relations.kept) < self.problem.k:
+            centre = relations.shortest_residual(self.error)
+        return here.lift(point, penalty.inside(residual, point, centre), penalty, relations.kept)
 
     def _suppress(self, rows: Rows, point: Balls) -> Balls:
         """Move along the exposing directions until rows off the face have no weight, the last direction first."""
