@@ -87,6 +87,11 @@ RESULTS: dict[str, Result] = {
         (*ENGINE, *_scripts("ablation", "special_cases", "realistic", "random_problems"), *SETS),
         (("docs/ablation.md", "ablation"),),
     ),
+    "adversary": Result(
+        _csv("adversary"),
+        "make adversary ARGS=--store",
+        (*ENGINE, *_scripts("adversary", "hard_problems", "ball_judge", "independent")),
+    ),
     "campaign": Result(
         _csv("campaign"),
         "make campaign ARGS=--store",
