@@ -1,9 +1,9 @@
 """Search for false certificates: an evolutionary search that maximises true gap / reported gap: ``make adversary``.
 
 A genome describes data (offsets such as timestamps, Kelvin and years; units; depth of base weights; collinear columns;
-a heavy row; where the target lies), the radius and norm, and the way to an answer. The true gap is bounded from below by
-ball arithmetic. One elite is kept for each way, norm and choice of radius, so that the search goes on elsewhere after
-its first success. A ratio above 1 is a false certificate. ``--replay GENOME`` shows one.
+a heavy row; where the target lies), the radius and norm, and the way to an answer. Ball arithmetic bounds the true gap
+from below. One elite is kept for each way, norm and choice of radius, so that the search goes on elsewhere after its
+first success. A ratio above 1 is a false certificate. ``--replay GENOME`` shows one.
 """
 
 from __future__ import annotations
