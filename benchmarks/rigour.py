@@ -49,8 +49,8 @@ def outcome(number: int) -> dict[str, object]:
             counts[name] += getattr(judged, name)
         if proven and not judged.rounding:
             worst = max(worst, judged.ratio)
-        if judged.false or judged.wrong_weights:
-            what = "FALSE" if judged.false else "wrong weights"
+        if judged.false or judged.wrong_weights or judged.undecided:
+            what = "FALSE" if judged.false else "undecided" if judged.undecided else "wrong weights"
             size = (
                 f"n {answer.problem.n_q} k {answer.problem.k} R {answer.problem.radius:.1e} norm {answer.problem.norm}"
             )
