@@ -46,6 +46,7 @@ _HOMES = {
     "Status": "solution",
     "UnfittedError": "estimators",
     "UnknownSolverError": "errors",
+    "Verification": "certificate.verify",
     "certify": "certificate.certificate",
     "compare": "solvers",
     "conditions": "statistics.theory",
@@ -59,6 +60,7 @@ _HOMES = {
     "save": "estimators",
     "solve": "solvers",
     "solve_many": "solvers",
+    "verify": "certificate.verify",
 }
 
 __all__ = [*_HOMES, "__version__"]
@@ -83,6 +85,8 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an export
     from .certificate.certificate import Certificate as Certificate
     from .certificate.certificate import certify as certify
+    from .certificate.verify import Verification as Verification
+    from .certificate.verify import verify as verify
     from .data.features import Autocorrelation as Autocorrelation
     from .data.features import Concatenation as Concatenation
     from .data.features import LagProducts as LagProducts

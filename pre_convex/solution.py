@@ -114,6 +114,8 @@ class Solution:
         Coefficients that run to infinity, because the target is the smallest or largest q value of their features.
         ``delta`` then holds the finite part, with zeros in their place: the weights and the value are the limits along
         δ + Σ_l t^(m−l) s_l e_l, l = 1, …, m, for features and signs in this order. Empty in all other cases.
+    user_terms : bool
+        Whether the answer is to a problem with the user's own penalty or constraints.
 
     Examples
     --------
@@ -141,6 +143,7 @@ class Solution:
     settings: Settings | None = None
     trace: tuple[Stage, ...] = ()
     recession: tuple[Recession, ...] = ()
+    user_terms: bool = False
 
     def __post_init__(self) -> None:
         self.delta.flags.writeable = False

@@ -33,7 +33,7 @@ ARRAYS = ("target", "features_q", "log_base", "features_p", "log_weights_p")
 #: numbers and texts of the solution that are written
 SOLUTION_FIELDS = (
     *("solver", "formulation", "iterations", "free_directions"),
-    *("compile_time", "setup_time", "solve_time", "claim"),
+    *("compile_time", "setup_time", "solve_time", "claim", "user_terms"),
 )
 KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, PluginRatio, RatioClassifier)}
 #: parameters that are functions, which cannot be written

@@ -129,6 +129,8 @@ def solve(
         else:
             call = ConeCall(entry, formulation, penalty, constraints, options, verbose)
             solution = _solve_cone(problem, call, terms, settings, polish)
+    if penalty is not None or constraints is not None:
+        solution = replace(solution, user_terms=True)
     if check and not solution.ok:
         raise _error(problem, solution)
     return solution

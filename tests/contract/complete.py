@@ -32,6 +32,7 @@ MADE_HERE = {
     "Solution": "returned by solve",
     "Stage": "in the trace of a solution",
     "Solutions": "returned by solve_many",
+    "Verification": "returned by verify",
 }
 #: entry point, or entry point and parameter: why there is no row
 EXEMPT: dict[str, str] = {
