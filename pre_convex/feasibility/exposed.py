@@ -80,6 +80,8 @@ class ExposedFace:
 def exposed_face(problem: RatioProblem) -> ExposedFace | None:
     """The face of the hull that exposed columns leave; ``None`` if there is none, or if no row is left on it.
 
+    Constant columns that equal the target are left out on the way, even if no column is exposed.
+
     Parameters
     ----------
     problem : RatioProblem
@@ -107,13 +109,16 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
         if smaller is None:
             return None
         whole, log_share = smaller
-    if not found:
+    if not found and (varying.all() or not problem.rows.in_memory):
         return None
     if not problem.rows.in_memory and whole.rows.reduce(_count, add) * problem.k > MAX_ENTRIES:
         return ExposedFace(whole, whole, np.arange(problem.k), tuple(found), log_share)
     columns = np.flatnonzero(varying) if varying.any() else np.zeros(1, dtype=np.intp)
     F, log_base = whole.with_weight(columns)
-    reduced = on_some_rows(problem.target[columns], F, None if problem.rows.uniform else log_base)
+    target = problem.target[columns]
+    if not varying.any():  # all rows are equal, and the target is too
+        F, target = np.zeros_like(F), np.zeros(1)
+    reduced = on_some_rows(target, F, None if problem.rows.uniform else log_base)
     return ExposedFace(whole, reduced, columns, tuple(found), log_share)
 
 

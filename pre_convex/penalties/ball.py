@@ -17,7 +17,7 @@ from .norms import Norm
 __all__ = ["BallPenalty", "NoPenalty"]
 
 #: shares by which the ball of a lift is smaller, until the residual and its round-off are in the ball itself
-SMALLER = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+SMALLER = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 class BallPenalty(ABC):

@@ -51,10 +51,10 @@ def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], 
     found = solve(face)
     if found.status is Status.INFEASIBLE:  # the distance is that of the whole hull
         return None
-    reason = f"{count} exposed column{'' if count == 1 else 's'}, face of {face.reduced.n_q:,} rows"
+    reason = f"{count} exposed column{'' if count == 1 else 's'}, {face.columns.size} of {problem.k} columns left"
     stage = Stage("face", problem.n_q, 2, seconds, math.nan, reason)
-    optimal = found.status is Status.OPTIMAL
-    if found.status is Status.BOUNDARY:  # on a face of the face
+    optimal = found.status is Status.OPTIMAL and bool(face.recession)
+    if found.status is Status.BOUNDARY and face.recession:  # on a face of the face
         return _far_from_both(problem, face, found)
     return replace(
         found,

@@ -317,8 +317,12 @@ def _decide_status(
 def _error(problem: RatioProblem, solution: Solution) -> SolveError:
     """Exception that belongs to a status."""
     if solution.status is Status.INFEASIBLE and solution.hull is not None:
+        lowest, highest = problem.ranges
+        off = np.flatnonzero((problem.target < lowest) | (problem.target > highest))
+        outside = tuple(problem.feature_names[i] for i in off)
         advised = InfeasibleError("", solution, solution.hull).advised_radius
-        return InfeasibleError(_infeasible_message(problem, solution.hull, advised), solution, solution.hull)
+        message = _infeasible_message(problem, solution.hull, advised, outside)
+        return InfeasibleError(message, solution, solution.hull, outside)
     report = f" {solution.solver} reported: {solution.claim}." if solution.claim else ""
     if solution.status is Status.BOUNDARY:
         return BoundaryError(f"{solution.status}{report}", solution)
@@ -333,7 +337,7 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
     return SolveError(f"{solution.status} {solution.certificate}.{outside}{report}", solution)
 
 
-def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float) -> str:
+def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float, outside: tuple[str, ...]) -> str:
     """Message with the distance to the hull, the features that contribute most, and remedies."""
     residual = -hull.weights @ problem.rows.take(hull.index).features
     lowest, highest = problem.ranges
@@ -345,8 +349,10 @@ def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float) -> st
         low, high, b = float(lowest[i]), float(highest[i]), float(problem.target[i])
         where = "" if low <= b <= high else f", target {b:.4g} outside the q range [{low:.4g}, {high:.4g}]"
         shares.append(f"{problem.feature_names[i]} ({share[i]:.0%} of the distance{where})")
+    names = ", ".join(outside[:5]) + (" and others" if len(outside) > 5 else "")
+    first = f"remove the p rows outside the q range of {names}; " if outside else ""
     return (
         f"The target is at distance {hull.radius:.6g} from the hull of the q features in norm {problem.norm:g}, more "
         f"than the radius {problem.radius:g}, so no weights on the q sample match it. Features: {'; '.join(shares)}. "
-        f"Remedies: use a radius of {advised:g} or more; add q samples where the p sample is; drop features."
+        f"Remedies: {first}use a radius of {advised:g} or more; add q samples where the p sample is; drop features."
     )
