@@ -1,8 +1,8 @@
 """Tables as users have them: ``make tables``.
 
-A table mixes one-hot columns with rare and absent categories, counts, numbers in all units, timestamps, collinear copies,
-constants and indicators, for 50 to 50,000 rows. The means of one sample are the target for the other, in every norm, with
-and without a radius. Three things are counted:
+A table mixes one-hot columns with rare and absent categories, counts, numbers in all units, timestamps, collinear
+copies, constants and indicators, for 50 to 50,000 rows. The means of one sample are the target for the other, in every
+norm, with and without a radius. Three things are counted:
 
 - answered: the solve took at most as long as 50 passes over the rows, or one second if that is longer;
 - settled: the answer is proven, or it is proven that none exists;
@@ -16,10 +16,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from storing import store
+from storing import markdown_table, quote, store
 
 import pre_convex as pre
 
@@ -28,6 +28,8 @@ Columns = tuple[np.ndarray, np.ndarray]
 #: limit in passes over the rows, and in seconds if that is longer
 PASSES, SECONDS = 50, 1.0
 NORMS = (2, np.inf, 1)
+#: what is counted
+KEYS = ("tables", "answered", "settled", "advice", "advice works")
 
 
 def one_hot(rng: Rng, n_p: int, n_q: int) -> Columns:
@@ -146,6 +148,12 @@ def follow(problem: pre.RatioProblem, error: pre.SolveError, rounds: int = 3) ->
     return True
 
 
+def lines(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """The table of the page."""
+    head = ("problems", "tables", "in time", "settled", "errors", "advice worked")
+    return markdown_table(head, ([row[key] for key in ("problems", *KEYS)] for row in rows))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=2000)
@@ -173,12 +181,11 @@ def main() -> None:
             bad_advice += [] if works else [(number, solution.status.name)]
         unsettled += [] if settled else [(number, solution.status.name, f"{solution.gap:.1e}")]
         late += [(number, round(seconds, 2))] if seconds > limit else []
-    keys = ("tables", "answered", "settled", "advice", "advice works")
     rows: list[dict[str, object]] = [
-        {"problems": name, **{key: row[key] for key in keys}} for name, row in sorted(counted.items())
+        {"problems": name, **{key: row[key] for key in KEYS}} for name, row in sorted(counted.items())
     ]
     total = sum((row for row in counted.values()), Counter())
-    rows.append({"problems": "all", **{key: total[key] for key in keys}})
+    rows.append({"problems": "all", **{key: total[key] for key in KEYS}})
     for row in rows:
         print("  ".join(f"{key} {value}" for key, value in row.items()))
     print({status.name: total[status.name] for status in pre.Status if total[status.name]})
@@ -187,6 +194,7 @@ def main() -> None:
     print("advice that does not work:", *bad_advice[:20])
     if arguments.store:
         print(store("tables", rows, ("pre_convex", "numpy", "scipy")))
+        quote("docs/robustness.md", "tables", lines(rows))
 
 
 if __name__ == "__main__":

@@ -328,13 +328,13 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
         return BoundaryError(f"{solution.status}{report}", solution)
     if solution.status is Status.FAILED:
         return SolveError(f"{solution.status}{report}", solution)
-    outside = ""
+    note = ""
     if solution.hull is not None and solution.hull.lower > problem.radius:
-        outside = (
+        note = (
             f" The target is at distance {solution.hull.radius:.6g} from the hull of the q features, and the penalty "
             "and constraints may not keep delta bounded."
         )
-    return SolveError(f"{solution.status} {solution.certificate}.{outside}{report}", solution)
+    return SolveError(f"{solution.status} {solution.certificate}.{note}{report}", solution)
 
 
 def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float, outside: tuple[str, ...]) -> str:
