@@ -19,7 +19,7 @@ from .._internal.validation import MAX_ENTRY
 from ..data.rows import Rows
 from ..problem import RatioProblem
 
-__all__ = ["ExposedFace", "Recession", "exposed_face", "on_some_rows"]
+__all__ = ["ExposedFace", "Recession", "exposed_face", "limit_problem", "on_some_rows"]
 
 #: numbers below this count as zero
 SMALLEST = 1.0 / MAX_ENTRY
@@ -120,6 +120,24 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
         F, target = np.zeros_like(F), np.zeros(1)
     reduced = on_some_rows(target, F, None if problem.rows.uniform else log_base)
     return ExposedFace(whole, reduced, columns, tuple(found), log_share)
+
+
+def limit_problem(problem: RatioProblem, recession: tuple[Recession, ...]) -> RatioProblem:
+    """The problem whose value at δ is the limit of ℓ as the coefficients of ``recession`` run to infinity from δ.
+
+    Its base weights are those of the rows that are left, and sum to less than one.
+
+    Examples
+    --------
+    >>> problem = RatioProblem([0.0], [[0.0], [1.0]])
+    >>> limit_problem(problem, (Recession(0, -1),)).value([0.0]) == np.log(0.5)
+    True
+    """
+    if not recession:
+        return problem
+    smaller = problem.on_face(np.array([one.feature for one in recession]))
+    assert smaller is not None  # the face of a solution has rows
+    return smaller[0].with_log_weights(smaller[0].log_base + smaller[1])
 
 
 def _may_be_exposed(problem: RatioProblem) -> bool:

@@ -37,7 +37,9 @@ FASTER = 16.0
 MAX_DOUBLINGS = 40
 
 
-def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], Solution]) -> Solution | None:
+def solve_on_exposed_face(
+    problem: RatioProblem, settings: Settings, solve: Callable[[ExposedFace, Settings], Solution]
+) -> Solution | None:
     """Solve on the face that exposed columns leave; ``None`` if there is none, or if the target is not in its hull.
 
     The optimum on the face is the limit of ℓ(δ + t v) as t grows, where v consists of the coefficients that run to
@@ -48,9 +50,12 @@ def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], 
     if face is None:
         return None
     seconds, count = clock.seconds, len(face.recession)
-    found = solve(face)
+    closer = replace(settings, tol=min(0.01 * settings.tol, FACE_TOL)) if face.recession else settings
+    found = replace(solve(face, closer), settings=settings)
     if found.status is Status.INFEASIBLE:  # the distance is that of the whole hull
         return None
+    if found.status is Status.INACCURATE and found.certificate.proves(settings.tol):
+        found = replace(found, status=Status.OPTIMAL)
     reason = f"{count} exposed column{'' if count == 1 else 's'}, {face.columns.size} of {problem.k} columns left"
     stage = Stage("face", problem.n_q, 2, seconds, math.nan, reason)
     optimal = found.status is Status.OPTIMAL and bool(face.recession)
@@ -92,10 +97,9 @@ def _shifted(certificate: Certificate, log_share: float) -> Certificate:
 
 def _on_all_rows(face: ExposedFace, found: Solution) -> Array:
     """Weights of all rows, from those of the face."""
-    if not face.reduced.rows.in_memory:
+    if found.mu.size == face.whole.n_q:
         return found.mu
-    mu = _lifted(face.reduced.centred_at_target().rows, found.mu)
-    return _on_rows(face.whole, np.flatnonzero(logits(face.whole.rows, np.zeros(face.whole.k)) > -np.inf), mu)
+    return _on_rows(face.whole, np.flatnonzero(logits(face.whole.rows, np.zeros(face.whole.k)) > -np.inf), found.mu)
 
 
 def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, settings: Settings) -> Solution | None:

@@ -156,11 +156,11 @@ def solve_newton(
 ) -> Solution:
     """Solve by the Newton engine, on the face of exposed columns if there is one."""
 
-    def on(face: ExposedFace) -> Solution:
+    def on(face: ExposedFace, settings: Settings) -> Solution:
         inner = None if start is None else start[face.columns]
         return _solve_newton(face.reduced, make_penalty(face.reduced), settings, formulation, inner, verbose)
 
-    limit = solve_on_exposed_face(problem, on) if isinstance(terms, NoPenalty) else None
+    limit = solve_on_exposed_face(problem, settings, on) if isinstance(terms, NoPenalty) else None
     return limit or _solve_newton(problem, terms, settings, formulation, start, verbose)
 
 
@@ -235,10 +235,10 @@ def _failed_solution(problem: RatioProblem, solver: str, formulation: str, **fie
 def _solve_cone(problem: RatioProblem, call: ConeCall, terms: Penalty, settings: Settings, polish: bool) -> Solution:
     """Answer of a cone solver, certified, and polished on request; on the face of exposed columns if there is one."""
 
-    def on(face: ExposedFace) -> Solution:
+    def on(face: ExposedFace, settings: Settings) -> Solution:
         return _solve_cone_as_given(face.reduced, call, make_penalty(face.reduced), settings, polish)
 
-    limit = solve_on_exposed_face(problem, on) if isinstance(terms, NoPenalty) else None
+    limit = solve_on_exposed_face(problem, settings, on) if isinstance(terms, NoPenalty) else None
     return limit or _solve_cone_as_given(problem, call, terms, settings, polish)
 
 
