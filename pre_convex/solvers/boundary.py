@@ -23,9 +23,9 @@ from ..solution import Solution, Stage, Status
 from .settings import Clock, Settings
 from .stages import newton
 
-__all__ = ["solve_on_boundary", "solve_on_exposed_face"]
+__all__ = ["closer", "solve_on_boundary", "solve_on_exposed_face"]
 
-#: largest tolerance on a face: the weights must match the target closely, since δ itself diverges
+#: largest tolerance on a face
 FACE_TOL = 1e-10
 #: sines of the angles by which rows must lie below a face: the second for faces that round-off hardly tells from others
 MIN_SINES = (1e-6, 1e-9)
@@ -37,9 +37,12 @@ FASTER = 16.0
 MAX_DOUBLINGS = 40
 
 
-def solve_on_exposed_face(
-    problem: RatioProblem, settings: Settings, solve: Callable[[ExposedFace, Settings], Solution]
-) -> Solution | None:
+def closer(settings: Settings) -> Settings:
+    """Settings for the rows of a face, where the weights must match the target closely, since δ itself diverges."""
+    return replace(settings, tol=min(0.01 * settings.tol, FACE_TOL))
+
+
+def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], Solution]) -> Solution | None:
     """Solve on the face that exposed columns leave; ``None`` if there is none, or if the target is not in its hull.
 
     The optimum on the face is the limit of ℓ(δ + t v) as t grows, where v consists of the coefficients that run to
@@ -50,12 +53,9 @@ def solve_on_exposed_face(
     if face is None:
         return None
     seconds, count = clock.seconds, len(face.recession)
-    closer = replace(settings, tol=min(0.01 * settings.tol, FACE_TOL)) if face.recession else settings
-    found = replace(solve(face, closer), settings=settings)
+    found = solve(face)
     if found.status is Status.INFEASIBLE:  # the distance is that of the whole hull
         return None
-    if found.status is Status.INACCURATE and found.certificate.proves(settings.tol):
-        found = replace(found, status=Status.OPTIMAL)
     reason = f"{count} exposed column{'' if count == 1 else 's'}, {face.columns.size} of {problem.k} columns left"
     stage = Stage("face", problem.n_q, 2, seconds, math.nan, reason)
     optimal = found.status is Status.OPTIMAL and bool(face.recession)
@@ -118,7 +118,7 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, set
         if found is None:
             continue
         face = restrict(problem, found[0])
-        inside = newton(face, make_penalty(face), replace(settings, tol=min(0.01 * tol, FACE_TOL)))
+        inside = newton(face, make_penalty(face), closer(settings))
         mu = _on_rows(problem, found[0], _lifted(face.rows, np.exp(face.log_mu(inside.delta))))
         delta = _far_along(problem, inside.delta, found[1], mu, tol)
         certificate = _boundary_certificate(problem, delta, mu)

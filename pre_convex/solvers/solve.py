@@ -21,7 +21,7 @@ from ..feasibility.hull import Hull, Position, minimal_radius
 from ..penalties import BallPenalty, NoPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution, Stage, Status
-from .boundary import solve_on_boundary, solve_on_exposed_face
+from .boundary import closer, solve_on_boundary, solve_on_exposed_face
 from .registry import ConeCall, find_solver
 from .settings import Clock, Settings, make_settings
 from .stages import NewtonResult, newton
@@ -156,18 +156,25 @@ def solve_newton(
 ) -> Solution:
     """Solve by the Newton engine, on the face of exposed columns if there is one."""
 
-    def on(face: ExposedFace, settings: Settings) -> Solution:
-        inner = None if start is None else start[face.columns]
-        return _solve_newton(face.reduced, make_penalty(face.reduced), settings, formulation, inner, verbose)
+    def on(face: ExposedFace) -> Solution:
+        inner, penalty = None if start is None else start[face.columns], make_penalty(face.reduced)
+        on_rows = closer(settings) if face.recession else settings
+        return _solve_newton(face.reduced, penalty, settings, formulation, inner, verbose, on_rows)
 
-    limit = solve_on_exposed_face(problem, settings, on) if isinstance(terms, NoPenalty) else None
-    return limit or _solve_newton(problem, terms, settings, formulation, start, verbose)
+    limit = solve_on_exposed_face(problem, on) if isinstance(terms, NoPenalty) else None
+    return limit or _solve_newton(problem, terms, settings, formulation, start, verbose, settings)
 
 
 def _solve_newton(
-    problem: RatioProblem, terms: Penalty, settings: Settings, formulation: str, start: Array | None, verbose: bool
+    problem: RatioProblem,
+    terms: Penalty,
+    settings: Settings,
+    formulation: str,
+    start: Array | None,
+    verbose: bool,
+    on_rows: Settings,
 ) -> Solution:
-    """Stages, then the hull if they prove nothing, then the face that holds the target."""
+    """Stages, with settings of their own, then the hull if they prove nothing, then the face that holds the target."""
     started = time.perf_counter()
     if problem.k >= problem.n_q and isinstance(terms, BallPenalty):
         # the target is seldom in the hull of fewer rows than columns, and the hull is found sooner than a Newton step
@@ -175,7 +182,7 @@ def _solve_newton(
         if outside is not None:
             return replace(outside, solve_time=time.perf_counter() - started)
     try:
-        found = newton(problem, terms, settings, start=start, verbose=verbose)
+        found = newton(problem, terms, on_rows, start=start, verbose=verbose)
     except SolveError as error:  # constraints without a solution
         return _failed_solution(problem, "newton", formulation, settings=settings, claim=str(error))
     solution = _newton_solution(problem, found, "newton", formulation, settings=settings)
@@ -235,10 +242,10 @@ def _failed_solution(problem: RatioProblem, solver: str, formulation: str, **fie
 def _solve_cone(problem: RatioProblem, call: ConeCall, terms: Penalty, settings: Settings, polish: bool) -> Solution:
     """Answer of a cone solver, certified, and polished on request; on the face of exposed columns if there is one."""
 
-    def on(face: ExposedFace, settings: Settings) -> Solution:
+    def on(face: ExposedFace) -> Solution:
         return _solve_cone_as_given(face.reduced, call, make_penalty(face.reduced), settings, polish)
 
-    limit = solve_on_exposed_face(problem, settings, on) if isinstance(terms, NoPenalty) else None
+    limit = solve_on_exposed_face(problem, on) if isinstance(terms, NoPenalty) else None
     return limit or _solve_cone_as_given(problem, call, terms, settings, polish)
 
 
