@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -156,8 +156,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.paired = paired
         self.random_state = random_state
 
-    @single_threaded_blas()
-    def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> PosteriorRatio:
+    def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> Self:
         """Estimate the ratio.
 
         Parameters
@@ -171,8 +170,21 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         PosteriorRatio
-            The estimator itself.
+            The estimator itself. If the fit fails, it is left as it was before.
         """
+        return self._fit_copy(x_p, x_q, log_lik_p, log_lik_q)
+
+    def _fit_copy(self, *data: Any) -> Self:
+        """Run ``_fit`` on a copy and take over its attributes in one step: a fit that fails changes nothing here."""
+        fitted = self.__new__(type(self))
+        fitted.__dict__.update(self.__dict__)
+        fitted._fit(*data)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    @single_threaded_blas()
+    def _fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> None:
+        """Set all fitted attributes; subclasses extend it."""
         seed = as_seed(self.random_state, "random_state")
         as_fraction(self.alpha, "alpha")
         as_count(self.cv, "cv", 2)
@@ -204,7 +216,6 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self._finish()
         if self.penalty is not None or self.constraints is not None:
             self.divergence_ = -self.problem_.dual_value(self.mu_)
-        return self
 
     def _remember_columns(self, x: Any, names: tuple[str, ...] | None) -> None:
         """Number and names of the columns of samples that have been validated."""
