@@ -42,7 +42,8 @@ def built(tmp_path_factory):
 
 def tracked():
     """Files of the repository, and new ones in the folders that are shipped; in an unpacked sdist, all files."""
-    shipped = [name for name in ABOUT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"] if (ROOT / name).is_dir()]
+    included = ABOUT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    shipped = [name for name in included if (ROOT / name).is_dir()]
     commands = (["-c"], ["-o", "--exclude-standard", "--", *shipped])  # others in the root, such as a log, are not ours
     listed = [subprocess.run(["git", "ls-files", *c], cwd=ROOT, capture_output=True, text=True) for c in commands]
     if all(run.returncode == 0 for run in listed):

@@ -195,6 +195,11 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             x_p, x_q, log_lik_p, log_lik_q, features=self.features_, norm=self.norm, paired=self.paired
         )
         self._remember_columns(x_p, column_names(x_p) or column_names(x_q))
+        with problem._unchecked():
+            self._solve(problem, seed)
+
+    def _solve(self, problem: RatioProblem, seed: Any) -> None:
+        """Choose the radius and solve."""
         self.radius_choice_ = self._choose_radius(problem, seed)
         self.radius_ = as_scalar(self.radius, "radius") if self.radius_choice_ is None else self.radius_choice_.radius
         self.problem_ = problem.with_radius(self.radius_)
@@ -389,6 +394,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
                 "a penalty or constraints bias the estimate, so intervals would not have their nominal coverage",
                 "fit without them",
             )
+        self.problem_._check_unchanged()
         return infer(self._tilted, kind)
 
     def covariance(self, kind: str = "centred") -> Array:
@@ -540,6 +546,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Diagnostics
         """
         self._check_fitted()
+        self.problem_._check_unchanged()
         return diagnose_tilted(self._tilted, self.solution_)
 
     def summary(self, level: float = 0.95, kind: str = "centred") -> Report:
@@ -560,15 +567,17 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         level, kind = as_fraction(level, "level"), as_choice(kind, "kind", KINDS)
         inference, refusal = None, ""
-        try:
-            inference = self.inference(kind)
-        except DataError as error:
-            refusal = f"{error.reason}; {error.remedy}"
-        diagnostics = self.diagnostics()
-        title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
-        return make_report(
-            title, self.problem_, self.solution_, diagnostics, inference, refusal, level, self.divergence_
-        )
+        self.problem_._check_unchanged()
+        with self.problem_._unchecked():
+            try:
+                inference = self.inference(kind)
+            except DataError as error:
+                refusal = f"{error.reason}; {error.remedy}"
+            diagnostics = self.diagnostics()
+            title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
+            return make_report(
+                title, self.problem_, self.solution_, diagnostics, inference, refusal, level, self.divergence_
+            )
 
     def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
         """The table of the summary as a data frame.

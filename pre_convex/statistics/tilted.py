@@ -75,12 +75,14 @@ class TiltedProblem:
     @single_threaded_blas()
     def q(self) -> QMoments:
         """Sums over the q rows, in one pass."""
+        self.problem._check_unchanged()
         return q_moments(self.problem.rows, self.delta)
 
     @cached_property
     @single_threaded_blas()
     def p(self) -> PMoments:
         """Sums over the p rows, in one pass."""
+        self.problem._check_unchanged()
         return p_moments(self.rows_p)
 
     @property
