@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from .console import make_folder
+from .console import make_folder, new_console, show
 
 if TYPE_CHECKING:
     from ..solvers import Comparison
@@ -33,26 +32,26 @@ def demo(
     from ..solvers.compare import aligned
     from .demo_problem import make_demo
 
-    console = Console()
     case = make_demo(rows, seed)
     make_folder(out)
-    console.print(
+    show(
         f"Posterior ratio p(x|y_p)/q(x|y_q), {case.problem.n_q} prior samples in the plane, features "
-        f"{', '.join(case.problem.feature_names)}.\nExact answer: delta = {case.delta.round(4).tolist()}\n"
+        f"{', '.join(case.problem.feature_names)}.\nExact answer: delta = {case.delta.round(4).tolist()}\n",
+        wrap=True,
     )
-    with console.status("solving"):
+    with new_console().status("solving"):
         result = compare(case.problem, tol=tol)
     distances = [f"{case.distance(row.solution):.1e}" for row in result]
     print(aligned(result.columns() | {"to exact": distances}))
     if claims := result.claims():
         print(claims)
     print(LEGEND)
-    _save_figure(console, case, result, out)
+    _save_figure(case, result, out)
     if not all(row.status.ok for row in result):
         raise typer.Exit(1)
 
 
-def _save_figure(console: Console, case: Demo, result: Comparison, out: Path) -> None:
+def _save_figure(case: Demo, result: Comparison, out: Path) -> None:
     """Write the figure; if matplotlib is missing, say how to install it."""
     from ..data.files import atomic_write, report_write_errors
     from ..errors import MissingExtraError
@@ -61,9 +60,9 @@ def _save_figure(console: Console, case: Demo, result: Comparison, out: Path) ->
     try:
         figure = plot_demo(case, result)
     except MissingExtraError as error:
-        console.print(f"No figure: {error}")
+        show(f"No figure: {error}")
         return
     path = out / "demo.png"
     with report_write_errors("--out", out):
         atomic_write(path, lambda place: figure.savefig(place, format="png"))
-    console.print(f"Figure: {path}")
+    show(f"Figure: {path}")

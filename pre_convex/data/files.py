@@ -29,6 +29,7 @@ __all__ = [
     "as_path",
     "atomic_write",
     "check_npy",
+    "check_overwrite",
     "check_regular_file",
     "check_stamp",
     "file_stamp",
@@ -110,6 +111,12 @@ def report_write_errors(argument: str, place: str | os.PathLike[str]) -> Iterato
     except OSError as error:
         reason = f"cannot write to {place} ({error.strerror or first_line(error)})"
         raise DataError(argument, reason, "pass a writable path with enough space") from error
+
+
+def check_overwrite(path: Path, argument: str, remedy: str, ours: Callable[[Path], bool] = lambda path: False) -> None:
+    """Raise if a file exists, unless ``ours`` recognises it: it may hold somebody's work."""
+    if path.is_file() and not ours(path):
+        raise DataError(argument, f"{path} exists and may hold your work", remedy)
 
 
 def atomic_write(path: Path, write: Callable[[Path], Any]) -> Path:
