@@ -17,6 +17,8 @@ __all__ = ["for_csv", "for_html", "for_latex", "for_markdown", "for_terminal"]
 JOINERS = "\u200c\u200d"
 #: a cell that starts like this may be read as a formula by a spreadsheet, blanks before it ignored
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
+#: markup, except for the brackets of a tag such as [P], which the site links
+MARKDOWN = re.compile(r"([\\`*_<>|&$]|\](?=[(\[]))")
 LATEX = {
     **{c: f"\\{c}" for c in "&%_#${}"},
     **{c: f"{{{c}}}" for c in "[]"},  # at the start of a row they would be an argument of the line break before
@@ -39,7 +41,7 @@ def for_html(text: str) -> str:
 
 def for_markdown(text: str) -> str:
     """Text of a paragraph or table cell, without markup or HTML, on one line."""
-    return re.sub(r"([\\`*_\[\]<>|&$])", r"\\\1", for_terminal(re.sub(r"\s+", " ", text)))
+    return MARKDOWN.sub(r"\\\1", for_terminal(re.sub(r"\s+", " ", text)))
 
 
 def for_csv(text: str) -> str:

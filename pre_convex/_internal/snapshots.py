@@ -104,5 +104,5 @@ def checksum(x: Array) -> int:
     rows = x.T if x.flags.fnc else x
     step = max(1, PIECE_BYTES * len(rows) // max(rows.nbytes, 1))
     pieces = [rows[start : start + step] for start in range(0, len(rows), step)]
-    parts = map_threads(lambda piece: zlib.crc32(np.ascontiguousarray(piece)), pieces)
-    return zlib.crc32(np.array(parts, dtype=np.uint32))
+    parts = map_threads(lambda piece: zlib.crc32(np.ascontiguousarray(piece).data), pieces)
+    return zlib.crc32(np.array(parts, dtype=np.uint32).data)

@@ -160,7 +160,7 @@ def read_arrays(path: str | os.PathLike[str], version: int) -> tuple[dict[str, A
     with _open_regular(path) as file:
         arrays = _read_members(file, compressed=False)
     header = json.loads(str(arrays.pop("header")))
-    if header["format"] != version:
+    if type(header["format"]) is not int or header["format"] != version:
         raise DataError(
             "file", f"has format {header['format']}, this version reads {version}", "save it again with this version"
         )

@@ -35,8 +35,10 @@ def test_html_holds_no_tag_and_reads_back(text):
 
 @given(TEXT)
 def test_markdown_holds_no_unescaped_markup(text):
-    plain = re.sub(r"\\[\\`*_\[\]<>|&$]", "", for_markdown(text))
-    assert not set(plain) & set("\\`*_[]<>|&$\n")
+    plain = re.sub(r"\\[\\`*_\]<>|&$]", "", for_markdown(text))
+    assert not set(plain) & set("\\`*_<>|&$\n")
+    assert "](" not in plain
+    assert "][" not in plain
 
 
 @pytest.mark.parametrize("formula", ["=1+2", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r=1", "＝1"])
