@@ -30,7 +30,8 @@ from ._internal.validation import (
     read_only,
 )
 from .data.dask_blocks import is_dask
-from .data.features import BaseFeatureMap, FromCallable, Linear, make_features
+from .data.features import Autocorrelation, Concatenation, LagProducts, Linear, Polynomial, make_features
+from .data.kernels import Kernel
 from .data.likelihoods import log_likelihood
 from .data.passes import Summary, column_ranges, log_weights, logits, tilt, weighted_sum
 from .data.rows import Rows, check_column_scale, make_rows, uniform_log_weights
@@ -39,6 +40,9 @@ from .errors import DataError
 from .penalties.norms import Norm, get_norm
 
 __all__ = ["RatioProblem", "as_problem"]
+
+#: maps that return new arrays, which nobody else can edit
+COMPUTED_MAPS = (Autocorrelation, Concatenation, Kernel, LagProducts, Polynomial)
 
 
 class RatioProblem:
@@ -330,8 +334,8 @@ class RatioProblem:
             )
         names = _check_names(as_names(names, "feature_names") or None, k)
         problem = cls.__new__(cls)
-        if isinstance(f, BaseFeatureMap) and not isinstance(f, Linear | FromCallable):
-            freeze(F_p), freeze(F_q)  # new arrays, which nobody else holds
+        if type(f) in COMPUTED_MAPS:
+            freeze(F_p), freeze(F_q)
         labels = ("x_q", "x_p") if linear else ("features(x_q)", "features(x_p)")
         b = _weighted_mean(F_p, log_w)
         problem._fill(b, F_q, log_base, radius, norm, names, F_p, log_w, paired, labels)

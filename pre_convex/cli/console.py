@@ -33,10 +33,9 @@ def new_table() -> Table:
 
 def check_outputs(paths: Iterable[Path], replace: bool) -> None:
     """Raise if one of the files exists, unless they may be replaced."""
-    with report_write_errors("--out", "it"):
-        for path in paths:
-            if not replace:
-                check_overwrite(path, "--out", "pass another place, or --replace to overwrite it")
+    for path in () if replace else paths:
+        with report_write_errors("--out", path):
+            check_overwrite(path, "--out", "pass another place, or --replace to overwrite it")
 
 
 def make_folder(out: Path) -> None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ..solvers import Comparison
     from .demo_problem import Demo
 
+#: the figure, and its title in the metadata, which tells it from pictures of others
+FIGURE, TITLE = "demo.png", "Demo of pre_convex"
 LEGEND = """
 own gap   certified duality gap of the solver's own answer: a bound on the error
           of its value, whatever status the solver reported
@@ -28,12 +30,15 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("demo-output"),
 ) -> None:
     """Solve a problem with a known answer by every installed solver, as primal and as dual, and certify each answer."""
+    from ..data.files import check_overwrite, report_write_errors
     from ..solvers import compare
     from ..solvers.compare import aligned
     from .demo_problem import make_demo
 
     case = make_demo(rows, seed)
     make_folder(out)
+    with report_write_errors("--out", out):
+        check_overwrite(out / FIGURE, "--out", "pass another folder", _is_figure)
     show(
         f"Posterior ratio p(x|y_p)/q(x|y_q), {case.problem.n_q} prior samples in the plane, features "
         f"{', '.join(case.problem.feature_names)}.\nExact answer: delta = {case.delta.round(4).tolist()}\n",
@@ -62,7 +67,13 @@ def _save_figure(case: Demo, result: Comparison, out: Path) -> None:
     except MissingExtraError as error:
         show(f"No figure: {error}")
         return
-    path = out / "demo.png"
+    path = out / FIGURE
     with report_write_errors("--out", out):
-        atomic_write(path, lambda place: figure.savefig(place, format="png"))
+        atomic_write(path, lambda place: figure.savefig(place, format="png", metadata={"Title": TITLE}))
     show(f"Figure: {path}")
+
+
+def _is_figure(path: Path) -> bool:
+    """Whether a file is the figure of an earlier demo."""
+    with path.open("rb") as file:
+        return TITLE.encode() in file.read(1000)

@@ -107,6 +107,7 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool =
     ...     save(fit, Path(folder) / "fit.npz").name
     'fit.npz'
     """
+    overwrite = as_flag(overwrite, "overwrite")
     if type(fit) not in KINDS.values():
         raise DataError("fit", f"a {type(fit).__name__} cannot be written", f"pass one of {', '.join(KINDS)}")
     fit._check_fitted()
@@ -118,7 +119,7 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool =
     if isinstance(fit, RatioClassifier):
         arrays["classes"] = fit.classes_
     header = _header(fit, arrays)
-    target, overwrite = as_path(path, "path"), as_flag(overwrite, "overwrite")
+    target = as_path(path, "path")
     with report_write_errors("path", target):
         if not overwrite:
             check_overwrite(target, "path", "pass another name, or overwrite=True", _is_fit)
@@ -278,10 +279,10 @@ def _solution(facts: Any, arrays: dict[str, Any], problem: RatioProblem) -> Solu
     settings = _settings(facts.get("settings"))
     weights: Any = mu
     if status is Status.OPTIMAL:
-        certificate = certify(problem, delta)
+        proof, tol = certify(problem, delta), (settings or Settings()).tol
+        status = status if proof.proves(tol) else Status.INACCURATE
+        certificate = certificate if certificate.proves(tol) and _agree(certificate, proof) else proof
         weights = partial(_tilted_weights, problem, delta)
-        if not certificate.proves((settings or Settings()).tol):
-            status = Status.INACCURATE
     if as_count(facts["free_directions"], "free_directions", 0) > problem.k:
         raise DataError("free_directions", f"are more than {problem.k} features have", CHANGED)
     as_count(facts["iterations"], "iterations", 0)
@@ -299,6 +300,13 @@ def _solution(facts: Any, arrays: dict[str, Any], problem: RatioProblem) -> Solu
         trace=tuple(_stage(stage) for stage in _list(facts.get("trace", []), "trace")),
         **{name: facts[name] for name in SOLUTION_FIELDS},
     )
+
+
+def _agree(stored: Certificate, proof: Certificate) -> bool:
+    """Whether a stored certificate differs from a new one by no more than the round-off of its computation."""
+    value, unit = proof.primal_value, 1e-12 * (1.0 + abs(proof.primal_value))
+    same_value = abs(stored.primal_value - value) <= unit and abs(stored.dual_value - (value - stored.gap)) <= unit
+    return same_value and 0.5 * proof.gap <= stored.gap <= 2.0 * proof.gap
 
 
 def _tilted_weights(problem: RatioProblem, delta: Array) -> Array:
