@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,15 @@ from .._internal.validation import (
     preview,
 )
 from ..certificate.certificate import Certificate, certify
-from ..data.features import Concatenation, FeatureMap, feature_classes, from_state, make_features, to_state
+from ..data.features import (
+    Autocorrelation,
+    FeatureMap,
+    Polynomial,
+    feature_classes,
+    from_state,
+    make_features,
+    to_state,
+)
 from ..data.files import (
     CORRUPT_FILE_ERRORS,
     as_path,
@@ -52,7 +59,7 @@ from ..statistics.selection import RadiusChoice
 from .classifier import RatioClassifier
 from .kliep import KLIEP
 from .plugin import PluginRatio
-from .posterior_ratio import PosteriorRatio
+from .posterior_ratio import PosteriorRatio, _parts
 
 __all__ = ["load", "save"]
 
@@ -72,6 +79,8 @@ HEADER = (
     *("format", "kind", "params", "features", "parameter", "plugin", "choice", "feature_names", "columns"),
     *("n_features_in", "radius", "norm", "paired", "share", "solution"),
 )
+#: largest number of columns of samples that a file may state
+MAX_COLUMNS = 10_000_000
 #: advice for a file whose content cannot have come from save
 CHANGED = "save the fit again: the file has been changed"
 
@@ -227,7 +236,9 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     fit.radius_, fit.radius_choice_ = problem.radius, _choice(header["choice"], arrays, problem.radius)
     fit.n_features_in_ = d = as_count(header["n_features_in"], "n_features_in")
     fit.features_ = _feature_map(header["features"], arrays)
-    if np.shape(fit.features_(np.arange(1.0, d + 1.0)[None, :])) != (1, problem.k):
+    if not all(_may_give(part, d, problem.k) for part in _parts(fit.features_)) or np.shape(
+        fit.features_(np.arange(1.0, d + 1.0)[None, :])
+    ) != (1, problem.k):
         raise DataError("features", f"the map does not give {problem.k} features of {d} columns", CHANGED)
     columns = _texts(header["columns"], "columns")
     if columns:
@@ -316,7 +327,8 @@ def _tilted_weights(problem: RatioProblem, delta: Array) -> Array:
 def _params(stored: Any, kind: type[PosteriorRatio]) -> dict[str, Any]:
     """Checked parameters of an estimator."""
     names = [name for name in kind().get_params() if name not in (*FUNCTIONS, "features")]
-    params = {k: (np.inf if v == "inf" else v) for k, v in _fields(stored, names, "params").items()}
+    stored = _fields(stored, names, "params", optional=("settings",))
+    params = {k: (np.inf if v == "inf" else v) for k, v in stored.items()}
     as_choice(params["formulation"], "formulation", ("primal", "dual"))
     _text(params["solver"], "solver")
     if params["radius"] not in ("auto", "cv"):
@@ -328,7 +340,7 @@ def _params(stored: Any, kind: type[PosteriorRatio]) -> dict[str, Any]:
     as_count(params["cv"], "cv", 2)
     as_flag(params["one_se"], "one_se"), as_flag(params["paired"], "paired")
     as_generator(params["random_state"], "random_state")
-    return params | {"settings": _settings(params["settings"])}
+    return params | {"settings": _settings(params.get("settings"))}
 
 
 def _parameter(state: Any, arrays: dict[str, Any]) -> Any:
@@ -339,7 +351,7 @@ def _parameter(state: Any, arrays: dict[str, Any]) -> Any:
 def _feature_map(state: Any, arrays: dict[str, Any]) -> FeatureMap:
     """A checked feature map."""
     feature_map = from_state(_join(state, arrays))
-    for part in feature_map.parts if isinstance(feature_map, Concatenation) else (feature_map,):
+    for part in _parts(feature_map):
         if isinstance(part, Kernel) and (part.points is not None or part.factor is not None):
             points, factor = as_matrix(part.points, "points"), as_matrix(part.factor, "factor")
             if factor.shape != (len(points), len(points)) or not np.all(np.diag(factor)):
@@ -347,11 +359,18 @@ def _feature_map(state: Any, arrays: dict[str, Any]) -> FeatureMap:
     return feature_map
 
 
+def _may_give(part: FeatureMap, d: int, k: int) -> bool:
+    """Whether a map may give at most k features of d columns; if not, it may need any amount of memory."""
+    if isinstance(part, Polynomial):
+        return d * part.degree + bool(part.interactions) * d * (d - 1) // 2 <= k
+    return d <= MAX_COLUMNS and (not isinstance(part, Autocorrelation) or part.lags <= k)
+
+
 def _choice(state: Any, arrays: dict[str, Any], radius: float) -> RadiusChoice | None:
     """A checked choice of the radius."""
     if state is None:
         return None
-    choice = _fields(_join(state, arrays), [field.name for field in fields(RadiusChoice)], "choice")
+    choice = _fields(_join(state, arrays), RadiusChoice, "choice")
     if choice["radius"] != radius:
         raise DataError("choice", "its radius is not that of the fit", CHANGED)
     as_choice(choice["method"], "method", ("auto", "cv"))
@@ -367,14 +386,14 @@ def _gaussian(state: Any, d: int) -> Gaussian | None:
     """A checked likelihood of a plug-in for d columns."""
     if state is None:
         return None
-    likelihood = Gaussian(**_fields(state, [field.name for field in fields(Gaussian)], "likelihood"))
+    likelihood = Gaussian(**_fields(state, Gaussian, "likelihood"))
     likelihood(np.zeros((1, d)))
     return likelihood
 
 
 def _certificate(state: Any) -> Certificate:
-    names = [field.name for field in fields(Certificate)]
-    return Certificate(**{name: _number(v, name) for name, v in _fields(state, names, "certificate").items()})
+    numbers = _fields(state, Certificate, "certificate")
+    return Certificate(**{name: _number(value, name) for name, value in numbers.items()})
 
 
 def _stage(state: Any) -> Stage:
@@ -384,10 +403,13 @@ def _stage(state: Any) -> Stage:
     return Stage(name, rows, passes, _number(seconds, "trace"), _number(gap, "trace"), reason)
 
 
-def _fields(state: Any, names: Iterable[str], what: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A JSON object that has these fields and no others."""
-    names = set(names)
-    if not isinstance(state, dict) or not names - set(optional) <= set(state) <= names:
+def _fields(state: Any, names: Any, what: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A JSON object that has these fields, or those of a dataclass, and no others."""
+    if is_dataclass(names):
+        own = fields(names)
+        optional = tuple(f.name for f in own if f.default is not MISSING or f.default_factory is not MISSING)
+        names = tuple(f.name for f in own)
+    if not isinstance(state, dict) or not set(names) - set(optional) <= set(state) <= set(names):
         raise DataError(what, "has missing or unknown fields", CHANGED)
     return state
 
@@ -426,8 +448,7 @@ def _plain(value: Any) -> Any:
 
 def _settings(state: Any) -> Settings | None:
     """Settings from their stored values, which their constructor checks."""
-    names = [field.name for field in fields(Settings)]
-    return None if state is None else Settings(**_fields(state, names, "settings"))
+    return None if state is None else Settings(**_fields(state, Settings, "settings"))
 
 
 def _split(state: Any, arrays: dict[str, Any], name: str) -> Any:

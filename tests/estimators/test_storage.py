@@ -3,6 +3,7 @@
 import contextlib
 import json
 import pickle
+from collections import Counter
 from itertools import product
 
 import cvxpy as cp
@@ -131,7 +132,25 @@ def places(value, path=()):
 
 #: values that take the place of an entry of a header
 VALUES = (
-    *(None, True, -1, 0, 1, 3, 0.5, 1e308, 10**30, float("nan"), float("inf"), "", "x", "inf", "auto", "OPTIMAL"),
+    *(
+        None,
+        True,
+        -1,
+        0,
+        1,
+        3,
+        0.5,
+        1e308,
+        10**9,
+        10**30,
+        float("nan"),
+        float("inf"),
+        "",
+        "x",
+        "inf",
+        "auto",
+        "OPTIMAL",
+    ),
     *([], [1], ["a", "a"], [[]], {}, {"x": 1}, {"name": "linear"}),
     *({"array": name} for name in ("delta", "mu", "none")),
 )
@@ -182,14 +201,16 @@ def use(fit, folder):
 @pytest.mark.parametrize("name", ["PosteriorRatio", "KLIEP", "PluginRatio", "RatioClassifier"])
 def test_an_edited_header_is_refused_or_harmless(name, parts, tmp_path):
     header, arrays = parts[name]
-    refused = 0
+    refused, accepted = 0, Counter()
     for path, value in product(list(places(header))[1:], (..., longer, *VALUES)):
         now = edited(header, path, value)
         if json.dumps(now) == json.dumps(header):
             continue
         try:
             fit = pre.load(write(tmp_path / "edited.npz", now, arrays))
-            use(fit, tmp_path)
+            accepted[path] += 1
+            if accepted[path] <= 3:  # all questions take time
+                use(fit, tmp_path)
             if path[0] == "choice" and fit.radius_choice_ is not None:
                 plots.plot_radius_path(fit)
         except pre.DataError:  # from load: use catches those of the questions
