@@ -194,9 +194,9 @@ def prove(
     if found is None:
         return proof
     lifted, trial = found
-    relaxed = isinstance(penalty, BallPenalty) and penalty.relaxed
-    last_digit = 0.0 if relaxed else float(np.sum(lifted.missed * np.abs(delta)))
-    gap = trial.slack + lifted.cost + last_digit + noise
+    worth = float(np.sum(lifted.missed * np.abs(delta)))
+    last_digit = 0.0 if isinstance(penalty, BallPenalty) and penalty.relaxed else worth
+    gap = trial.slack + lifted.cost + worth + noise
     missed = tuple(lifted.missed[list(lifted.dependent)].tolist())
     return proof._replace(gap=gap, last_digit=last_digit, dependent=lifted.dependent, missed=missed)
 
@@ -224,21 +224,26 @@ def _lift_to_feasible(
     if trial is None:
         return None
     lifted = yield from lift(delta, summary, trial.residual, trial.error, on_level, level, round_off, arithmetic)
+    if lifted is not None:
+        return lifted, trial
     ball = penalty if isinstance(penalty, BallPenalty) and penalty.relaxed else None
-    for _ in range(0 if lifted else 3):
-        lifted = yield from lift_in_own_coordinates(
-            delta, summary.log_z, trial.residual, trial.error, round_off, arithmetic, relaxed=ball is not None
-        )
-        if lifted is None or ball is None or ball.norm(lifted.missed) <= ball.norm(margin):
-            break
-        margin = 4.0 * lifted.missed  # the residual is off by what is missed, and has to be in the ball all the same
-        trial = penalty.trial(at, r, H, margin)
-        if trial is None:
-            return None
-        lifted = None
-    if lifted is None:
-        lifted = yield from mix(delta, summary, trial.residual, trial.error, round_off)
-    return None if lifted is None else (lifted, trial)
+    for method in (lift_in_own_coordinates, mix):
+        for _ in range(3):
+            lifted = yield from method(
+                delta, summary, trial.residual, trial.error, round_off, arithmetic, relaxed=ball is not None
+            )
+            if lifted is None or ball is None or ball.norm(lifted.missed) <= ball.norm(margin):
+                break
+            margin = (
+                4.0 * lifted.missed
+            )  # the residual is off by what is missed, and has to be in the ball all the same
+            trial = penalty.trial(at, r, H, margin)
+            if trial is None:
+                return None
+            lifted = None
+        if lifted is not None:
+            return lifted, trial
+    return None
 
 
 def arithmetic_of(problem: RatioProblem) -> Arithmetic:

@@ -40,13 +40,15 @@ LOG_TINY = 800.0
 #: relative error of S in its own metric up to which a lift is trusted
 WELL_KNOWN = 0.5
 #: passes that look for coordinates in which S is close to the identity
-ROUNDS = 5
+ROUNDS = 8
 #: variation of a coordinate, relative to its terms, that need not be matched if the residual may be anywhere in a ball
 ROOM = 1e-11
 #: size of a coordinate, relative to its terms, below which it may be their round-off
 CANCELS = 1e-4
 #: variances below this share of the largest are computed again
 SMALL_PIVOT = 1e-9
+#: so are those that fell below this share when earlier coordinates were removed
+RELIABLE = 0.5
 
 
 class Arithmetic(NamedTuple):
@@ -229,7 +231,7 @@ def _whitening(S: Array) -> Array | None:
 
 def lift_in_own_coordinates(
     delta: Array,
-    log_z: float,
+    summary: Summary,
     r: Array,
     r_error: Array,
     round_off: RoundOff,
@@ -243,7 +245,7 @@ def lift_in_own_coordinates(
     the others, it needs no coordinate, and its moment is missed by no more than the largest such remainder. If
     ``relaxed``, the residual need not be r, and it is enough that the remainder is the same in every row.
     """
-    ranges = yield Ranges()
+    ranges, log_z = (yield Ranges()), summary.log_z
     if ranges is None:
         return None
     G = np.maximum(np.abs(ranges[0]), np.abs(ranges[1])) + np.abs(r)
@@ -317,11 +319,16 @@ def _orthogonalised(V: Array, S: Array, white: int) -> tuple[Index, Array, int] 
     across = solve_triangular(L, S[:white, white:], lower=True) if white else S[:0, white:]
     rest = V[white:] - across.T @ A
     schur = S[white:, white:] - across.T @ across
-    largest = float(schur.diagonal().max(initial=0.0))
-    if not largest > 0.0:
-        return np.arange(len(V)), np.vstack([A, rest]), white
-    factor, pivots, rank, _ = dpstrf(schur / largest, tol=SMALL_PIVOT, lower=1)
-    order, L = pivots - 1, np.tril(factor)[:, :rank]
-    new = solve_triangular(L[:rank], rest[order[:rank]], lower=True) / math.sqrt(largest)
-    rest = rest[order[rank:]] - math.sqrt(largest) * (L[rank:] @ new)
-    return np.append(np.arange(white), white + order), np.vstack([A, new, rest]), white + rank
+    # what was mostly round-off of the last orthogonalisation is computed again before it counts
+    known = np.flatnonzero(schur.diagonal() > RELIABLE * S.diagonal()[white:])
+    largest = float(schur.diagonal()[known].max(initial=0.0))
+    rank, order = 0, np.arange(len(rest))
+    new = rest[:0]
+    if largest > 0.0:
+        factor, pivots, rank, _ = dpstrf(schur[np.ix_(known, known)] / largest, tol=SMALL_PIVOT, lower=1)
+        chosen = known[pivots[:rank] - 1]
+        order = np.append(chosen, np.setdiff1d(order, chosen))
+        L = math.sqrt(largest) * np.tril(factor)[:rank, :rank]
+        new = solve_triangular(L, rest[chosen], lower=True)
+        rest = rest - (solve_triangular(L, schur[chosen], lower=True)).T @ new
+    return np.append(np.arange(white), white + order), np.vstack([A, new, rest[order[rank:]]]), white + rank

@@ -15,13 +15,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from .._internal.linear_algebra import EPS
 from .._internal.typing import Array
+from ..data.affine_span import LAST_PLACES
 from ..data.passes import Summary
-from ..data.requests import Outermost, Requests
-from .lift import UNIT, Lifted, RoundOff
+from ..data.requests import Outermost, Requests, Whiten
+from .lift import UNIT, Arithmetic, Lifted, RoundOff
 
 __all__ = ["mix"]
 
@@ -29,9 +31,19 @@ __all__ = ["mix"]
 ROOM = 16.0
 #: largest sum of all additions
 MOST = 0.1
+#: pivots of the columns of those rows that count as zero, relative to the largest
+SMALL_PIVOT = 1e-8
 
 
-def mix(delta: Array, summary: Summary, r: Array, r_error: Array, round_off: RoundOff) -> Requests[Lifted | None]:
+def mix(
+    delta: Array,
+    summary: Summary,
+    r: Array,
+    r_error: Array,
+    round_off: RoundOff,
+    arithmetic: Arithmetic,
+    relaxed: bool,
+) -> Requests[Lifted | None]:
     """Bound on the cost of weights with residual r, which differ from μ(δ) by additions to a few rows.
 
     Parameters
@@ -42,21 +54,35 @@ def mix(delta: Array, summary: Summary, r: Array, r_error: Array, round_off: Rou
         Pass over all rows at δ.
     r, r_error : ndarrays of shape (k,)
         Residual, known to this accuracy.
-    round_off : RoundOff
-        Bounds on the round-off of that pass.
+    round_off, arithmetic : RoundOff, Arithmetic
+        Bounds on the round-off of that pass, and how passes compute.
+    relaxed : bool
+        Whether the residual may differ from r.
     """
     outermost = yield Outermost(delta)
     if outermost is None:
         return None
     G, log_mu = outermost[0] + r, outermost[1] - summary.log_z
-    m, error = summary.mean + r, round_off.mean + r_error
     scale = np.abs(G).max(axis=0)
-    moving = scale > 0.0
-    if np.any(m[~moving]) or np.any(error[~moving]):
-        return None
-    G, m, error, scale = G[:, moving] / scale[moving], m[moving] / scale[moving], error[moving], scale[moving]
-    error = error / scale + UNIT * (np.abs(m) + 4.0 * EPS)
-    omega = _smallest(G, m, ROOM * max(float(error.max(initial=0.0)), 1e-300))
+    G = G / np.where(scale > 0.0, scale, 1.0)
+    R, order = qr(G, mode="r", pivoting=True)
+    pivots = np.abs(R.diagonal())
+    rank = int(np.count_nonzero(pivots > SMALL_PIVOT * pivots.max(initial=0.0)))
+    kept, rest, missed = order[:rank], order[rank:], np.zeros(delta.size)
+    if rest.size:  # combinations of the others in these rows; they have to be so in all rows
+        V = np.zeros((rest.size, delta.size))
+        V[:, kept] = -solve_triangular(R[:rank, :rank], R[:rank, rank:]).T / scale[kept]
+        V[np.arange(rest.size), rest] = 1.0 / np.where(scale[rest] > 0.0, scale[rest], 1.0)
+        found = yield Whiten(delta, summary.log_z, V, r)
+        known = LAST_PLACES * arithmetic.accuracy * (scale + arithmetic.target)
+        size = 0.5 * (found.high - found.low) if relaxed else found.peak
+        if np.any(size > np.abs(V) @ known):
+            return None
+        missed[rest] = found.peak / np.abs(V[np.arange(rest.size), rest]) * (1.0 + EPS * delta.size)
+    G, scale = G[:, kept], scale[kept]
+    m, error = (summary.mean + r)[kept] / scale, (round_off.mean + r_error)[kept] / scale
+    error = error + UNIT * (np.abs(m) + 4.0 * EPS)
+    omega = _smallest(G, m, ROOM * float(error.max(initial=0.0)))
     if omega is None:
         return None
     t = float(omega.sum())
@@ -66,7 +92,7 @@ def mix(delta: Array, summary: Summary, r: Array, r_error: Array, round_off: Rou
     log_nu = np.logaddexp(math.log1p(-t) + log_mu, np.log(omega * (1.0 + c)))
     terms = np.exp(log_nu) * (log_nu - log_mu + round_off.any_weight)
     cost = (float(np.maximum(terms, 0.0).sum()) * (1.0 + 1e-9) + t * c) / (1.0 - t * c)
-    return Lifted(cost, math.inf, (), np.zeros(delta.size))
+    return Lifted(cost, math.inf, tuple(np.sort(rest).tolist()), missed)
 
 
 def _smallest(G: Array, m: Array, least: float) -> Array | None:
