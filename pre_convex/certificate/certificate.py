@@ -47,6 +47,13 @@ __all__ = [
 
 #: once the gap is this small, no better bound is sought
 NEGLIGIBLE_GAP = 1e-12
+#: a lift with a gap this small is taken without trying others
+SMALL_GAP = 1e-10
+#: lifts that are tried in turn without and with a ball, and the share of their terms that coordinates may miss in it
+LIFTS = (
+    ((lift_in_own_coordinates, 0.0), (mix, 0.0)),
+    tuple((lift_in_own_coordinates, room) for room in (1e-14, 1e-11, 1e-9)) + ((mix, 1e-11),),
+)
 
 
 @dataclass(frozen=True)
@@ -214,36 +221,42 @@ def _lift_to_feasible(
     """Lift of the weights at δ to weights that are feasible for [D], and their residual with its slack at another δ.
 
     The lift in the given coordinates is cheap and usually enough; if the columns are nearly collinear, it is made in
-    coordinates of their own; if a few rows have nearly all the weight, some is added to others. ``None`` if none of
-    these is proven to exist.
+    coordinates of their own; if a few rows have nearly all the weight, some is added to others. In a ball the weights
+    may be feasible as they are. ``None`` if none of these is proven.
     """
     assert on_level.covariance is not None  # it was asked for
     r, margin = -summary.mean, np.zeros(delta.size)
     H = math.exp(min(on_level.log_z - summary.log_z, 0.0)) * on_level.covariance
+    ball = penalty if isinstance(penalty, BallPenalty) and penalty.relaxed else None
+    as_it_is = None if ball is None else ball.slack(at, r, round_off.mean)
+    if as_it_is is not None and as_it_is.slack <= NEGLIGIBLE_GAP:
+        return Lifted(0.0, 0.0, (), margin), as_it_is
     trial = penalty.trial(at, r, H, margin)
     if trial is None:
         return None
     lifted = yield from lift(delta, summary, trial.residual, trial.error, on_level, level, round_off, arithmetic)
     if lifted is not None:
         return lifted, trial
-    ball = penalty if isinstance(penalty, BallPenalty) and penalty.relaxed else None
-    for method in (lift_in_own_coordinates, mix):
-        for _ in range(3):
-            lifted = yield from method(
-                delta, summary, trial.residual, trial.error, round_off, arithmetic, relaxed=ball is not None
-            )
-            if lifted is None or ball is None or ball.norm(lifted.missed) <= ball.norm(margin):
-                break
-            margin = (
-                4.0 * lifted.missed
-            )  # the residual is off by what is missed, and has to be in the ball all the same
+    best, found = math.inf, None
+    if as_it_is is not None:
+        best, found = as_it_is.slack, (Lifted(0.0, 0.0, (), np.zeros(delta.size)), as_it_is)
+    for method, room in LIFTS[0 if ball is None else 1]:
+        lifted = yield from method(delta, summary, trial.residual, trial.error, round_off, arithmetic, room)
+        if lifted is not None and ball is not None and ball.norm(lifted.missed) > ball.norm(margin):
+            margin = 4.0 * lifted.missed  # the residual is off by that, and has to be in the ball all the same
             trial = penalty.trial(at, r, H, margin)
             if trial is None:
-                return None
-            lifted = None
+                break
+            lifted = yield from method(delta, summary, trial.residual, trial.error, round_off, arithmetic, room)
+            if lifted is not None and ball.norm(lifted.missed) > ball.norm(margin):
+                lifted = None
         if lifted is not None:
-            return lifted, trial
-    return None
+            gap = trial.slack + lifted.cost + float(lifted.missed @ np.abs(at))
+            if gap < best:
+                best, found = gap, (lifted, trial)
+            if gap <= SMALL_GAP:
+                break
+    return found
 
 
 def arithmetic_of(problem: RatioProblem) -> Arithmetic:

@@ -41,8 +41,6 @@ LOG_TINY = 800.0
 WELL_KNOWN = 0.5
 #: passes that look for coordinates in which S is close to the identity
 ROUNDS = 8
-#: variation of a coordinate, relative to its terms, that need not be matched if the residual may be anywhere in a ball
-ROOM = 1e-11
 #: size of a coordinate, relative to its terms, below which it may be their round-off
 CANCELS = 1e-4
 #: variances below this share of the largest are computed again
@@ -236,28 +234,28 @@ def lift_in_own_coordinates(
     r_error: Array,
     round_off: RoundOff,
     arithmetic: Arithmetic,
-    relaxed: bool,
+    room: float,
 ) -> Requests[Lifted | None]:
     """Lift on all rows in coordinates V G_j where S is close to the identity, however collinear the columns are.
 
     Each coordinate belongs to one column; it contains that column and earlier ones. What those leave of a column
     may be zero in every row, to the last digits of the columns that it is made of. Then the column is a combination of
-    the others, it needs no coordinate, and its moment is missed by no more than the largest such remainder. If
-    ``relaxed``, the residual need not be r, and it is enough that the remainder is the same in every row.
+    the others, it needs no coordinate, and its moment is missed by no more than the largest such remainder. With
+    ``room`` the residual need not be r: then it is enough that the remainder varies by no more than this share of its
+    terms.
     """
     ranges, log_z = (yield Ranges()), summary.log_z
     if ranges is None:
         return None
     G = np.maximum(np.abs(ranges[0]), np.abs(ranges[1])) + np.abs(r)
     known = LAST_PLACES * arithmetic.accuracy * (G + arithmetic.target)
-    if relaxed:  # the ball has room for more
-        known = np.maximum(known, ROOM * G)
-    constant = (ranges[0] == ranges[1]) & (relaxed | (np.abs(ranges[0] + r) <= known))
+    known = np.maximum(known, room * G)
+    constant = (ranges[0] == ranges[1]) & ((room > 0.0) | (np.abs(ranges[0] + r) <= known))
     missed, dependent, own = np.where(constant, np.abs(ranges[0] + r), 0.0), constant, np.flatnonzero(~constant)
     V, white = np.eye(delta.size)[own] / G[own, None], 0  # the first coordinates are white, the others remainders
     for _ in range(ROUNDS):
         found: Whitened = yield Whiten(delta, log_z, V, r)
-        size = 0.5 * (found.high - found.low) if relaxed else found.peak
+        size = 0.5 * (found.high - found.low) if room else found.peak
         zero = (size <= np.abs(V) @ known) & (size <= CANCELS * np.abs(V) @ G)
         zero[:white] = False
         missed[own[zero]] = found.peak[zero] / np.abs(V[zero, own[zero]]) * (1.0 + EPS * delta.size)

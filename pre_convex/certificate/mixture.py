@@ -28,7 +28,7 @@ from .lift import UNIT, Arithmetic, Lifted, RoundOff
 __all__ = ["mix"]
 
 #: how many times as large as the error of the moment the smallest addition is
-ROOM = 16.0
+TIMES_ERROR = 16.0
 #: largest sum of all additions
 MOST = 0.1
 #: pivots of the columns of those rows that count as zero, relative to the largest
@@ -42,7 +42,7 @@ def mix(
     r_error: Array,
     round_off: RoundOff,
     arithmetic: Arithmetic,
-    relaxed: bool,
+    room: float,
 ) -> Requests[Lifted | None]:
     """Bound on the cost of weights with residual r, which differ from μ(δ) by additions to a few rows.
 
@@ -56,8 +56,8 @@ def mix(
         Residual, known to this accuracy.
     round_off, arithmetic : RoundOff, Arithmetic
         Bounds on the round-off of that pass, and how passes compute.
-    relaxed : bool
-        Whether the residual may differ from r.
+    room : float
+        Share of their terms that combinations of columns may miss; the residual may then differ from r.
     """
     outermost = yield Outermost(delta)
     if outermost is None:
@@ -74,15 +74,15 @@ def mix(
         V[:, kept] = -solve_triangular(R[:rank, :rank], R[:rank, rank:]).T / scale[kept]
         V[np.arange(rest.size), rest] = 1.0 / np.where(scale[rest] > 0.0, scale[rest], 1.0)
         found = yield Whiten(delta, summary.log_z, V, r)
-        known = LAST_PLACES * arithmetic.accuracy * (scale + arithmetic.target)
-        size = 0.5 * (found.high - found.low) if relaxed else found.peak
+        known = np.maximum(LAST_PLACES * arithmetic.accuracy * (scale + arithmetic.target), room * scale)
+        size = 0.5 * (found.high - found.low) if room else found.peak
         if np.any(size > np.abs(V) @ known):
             return None
         missed[rest] = found.peak / np.abs(V[np.arange(rest.size), rest]) * (1.0 + EPS * delta.size)
     G, scale = G[:, kept], scale[kept]
     m, error = (summary.mean + r)[kept] / scale, (round_off.mean + r_error)[kept] / scale
     error = error + UNIT * (np.abs(m) + 4.0 * EPS)
-    omega = _smallest(G, m, ROOM * float(error.max(initial=0.0)))
+    omega = _smallest(G, m, TIMES_ERROR * float(error.max(initial=0.0)))
     if omega is None:
         return None
     t = float(omega.sum())

@@ -63,6 +63,15 @@ class BallPenalty(ABC):
         round_off = EPS * (r.size + 4) * (value + float(np.abs(residual) @ np.abs(delta)))
         return Trial(residual, max(value - float(residual @ delta), 0.0) + round_off, none)
 
+    def slack(self, delta: Array, r: Array, error: Array) -> Trial | None:
+        """The residual itself, known to this accuracy, if it is inside the ball; otherwise ``None``."""
+        if not self.norm(np.abs(r) + error) <= self.radius * (1.0 - EPS * (r.size + 8)):
+            return None
+        value = self.value(delta)
+        terms = value + float(np.abs(r) @ np.abs(delta))
+        slack = max(value - float(r @ delta), 0.0) + float(error @ np.abs(delta)) + EPS * (r.size + 4) * terms
+        return Trial(r, slack, error)
+
     @abstractmethod
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """The step [STEP]."""

@@ -126,7 +126,7 @@ def test_status_boundary_is_claimed_only_with_optimal_weights(spread):
             claimed += 1
             assert 0.5 * np.abs(solution.mu - optimal).sum() <= 1e-4
             assert all(b[one.feature] == 0.0 for one in solution.recession)
-    assert claimed > 10
+    assert claimed > 5
 
 
 def test_memory_beyond_the_data_for_a_face_of_few_rows():
