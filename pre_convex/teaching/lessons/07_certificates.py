@@ -7,7 +7,7 @@ How do you know that a solver's answer is right? Not because it says so. Afterwa
 * why any :math:`\delta` gives an upper bound and any feasible :math:`\mu` a lower bound on the optimum, in two lines;
 * how one linear solve turns nearly feasible weights into exactly feasible ones;
 * how to judge numbers from any source, and to tell *not proven* from *proven wrong* when a real solver says "optimal";
-* what a gap of :math:`10^{-15}` does not tell you.
+* what a gap of :math:`10^{-14}` does not tell you.
 
 Symbols: :math:`\ell(\delta) = \log\sum_j e^{a_j + \langle\delta, F_j\rangle} - \langle b, \delta\rangle` is the primal
 with radius 0, :math:`D(\mu) = \sum_j \mu_j(a_j - \log\mu_j)` the dual objective,
@@ -222,8 +222,8 @@ for name, options in settings.items():
     assert proof.proves(1e-8) == (name != "stopped after 2 steps")
 
 # %%
-# The package changes the lift in two ways, so that round-off cannot hide in it. It never computes the weights, only a few
-# sums over the rows, whose round-off is easy to bound. And it leaves out the subtraction of :math:`m`: with
+# The package changes the lift in two ways, so that round-off cannot hide in it. It never computes the weights, only a
+# few sums over the rows, whose round-off is easy to bound. And it does not subtract :math:`m`: with
 # :math:`G_j = F_j - b`, weights :math:`\nu\ge0` have the moment :math:`b`, after division by their sum, if and only if
 # :math:`\sum_j\nu_jG_j = 0`. So take
 #
@@ -239,8 +239,8 @@ for name, options in settings.items():
 #    \sum_j\nu_j = 1 - q,\qquad \mathrm{KL}\Bigl(\frac{\nu}{1-q}\,\Big\|\,\mu\Bigr) \le \frac{(1 + x)\,q}{2\,(1 - q)} ,
 #
 # because :math:`(1 + c)\log(1 + c) - c` is at most :math:`\frac12 c^2` for :math:`c \ge 0` and at most
-# :math:`\frac12 (1 + |c|)\,c^2` for :math:`-1 \le c \le 0`. Near the optimum :math:`x` and :math:`q` are tiny and the bound is
-# tight. The gap that is reported is this bound plus a bound on the round-off of all these sums.
+# :math:`\frac12 (1 + |c|)\,c^2` for :math:`-1 \le c \le 0`. Near the optimum :math:`x` and :math:`q` are tiny and the
+# bound is tight. The gap that is reported is this bound plus a bound on the round-off of all these sums.
 
 mu, G = tilted(near), F - b
 change = -G @ np.linalg.solve(G.T @ (mu[:, None] * G), mu @ G)
@@ -408,8 +408,8 @@ assert 5e-4 < np.sqrt(1e-8 / one) < 5e-3
 # :math:`\mu = (0.5, 0.5)`, :math:`m = 0.5`, :math:`H = 0.25`, :math:`u = -0.25`, so :math:`d = -1`. The factors are
 # :math:`1 + (0 - 0.5)(-1) = 1.5` and :math:`1 + (1 - 0.5)(-1) = 0.5`: :math:`\mu' = (0.75, 0.25)`. With two rows these
 # are the only feasible weights, so their value is the optimum. The gap is :math:`0.75\log 1.5 + 0.25\log 0.5 = 0.1308`:
-# all of it is due to :math:`\delta`. ``pre.certify`` bounds it: :math:`G = (-0.25, 0.75)`, :math:`d = -0.25/0.3125 = -0.8`
-# and :math:`c = (0.2, -0.6)`, so :math:`q = 0.2`, :math:`x = 0.6`, and the bound is
+# all of it is due to :math:`\delta`. ``pre.certify`` bounds it: :math:`G = (-0.25, 0.75)`,
+# :math:`d = -0.25/0.3125 = -0.8` and :math:`c = (0.2, -0.6)`, so :math:`q = 0.2`, :math:`x = 0.6`, and the bound is
 # :math:`1.6\cdot0.2/(2\cdot0.8) = 0.2`. Given the weights too, it finds the gap itself.
 
 two = pre.RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
