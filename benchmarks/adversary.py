@@ -180,7 +180,7 @@ def evaluate(genome: Genome, ways: dict[str, Way], found: Found) -> tuple[float,
         counts["answers"] += 1
         counts["proven"] += bool(answer.certificate.proves(1e-8))
         counts["false"] += judged.false
-        counts["rounding"] += judged.rounding
+        counts["to_last_digit"] += judged.to_last_digit
         counts["undecided"] += judged.undecided
         if not np.isfinite(judged.reported):
             continue
@@ -214,7 +214,7 @@ def summary(found: Found) -> list[dict[str, object]]:
     for way, counts in found.counts.items():
         elites = [elite for (name, _, _), elite in found.elites.items() if name == way]
         worst, excess, genome = max(elites, key=lambda elite: elite[0], default=(-math.inf, -math.inf, {}))
-        columns = ("problems", "answers", "proven", "false", "rounding", "undecided", "refused", "errors")
+        columns = ("problems", "answers", "proven", "false", "to_last_digit", "undecided", "refused", "errors")
         rows.append({
             "way": way,
             **{column: counts[column] for column in columns},
@@ -241,7 +241,7 @@ def main() -> None:
             print(answer.status, answer.certificate)
             print(" ", verdict(answer))
             if np.all(np.isfinite(answer.delta)):
-                print(" ", pre.verify(answer.problem, answer.delta))
+                print(" ", pre.verify(answer.problem, answer.solution or answer.delta))
         return
     found, workers = Found(), arguments.workers
     seeds = [1000 * arguments.seed + i for i in range(workers)]

@@ -21,7 +21,7 @@ import pre_convex._internal.linear_algebra as linear
 import pre_convex.data.passes as passes
 import pre_convex.data.rows as data_rows
 import pre_convex.solvers.newton as engine
-from pre_convex.certificate.certificate import Proof, prove, sizes_of
+from pre_convex.certificate.certificate import Proof, arithmetic_of, prove
 from pre_convex.data.passes import tilt
 from pre_convex.data.requests import Alone, Draw, Requests, Tilt
 from pre_convex.data.rows import Rows
@@ -79,7 +79,7 @@ def certificate_on(problem: pre.RatioProblem, delta: np.ndarray, size: int) -> P
     def requests() -> Requests[Proof]:
         summary = yield Tilt(delta)
         some = yield Draw(size, at_random=False)
-        return (yield from prove(delta, summary, make_penalty(problem), sizes_of(problem), some.number))
+        return (yield from prove(delta, summary, make_penalty(problem), arithmetic_of(problem), some.number))
 
     return Alone(problem.rows).run(requests())
 

@@ -22,7 +22,7 @@ from storing import markdown_table, store
 
 import pre_convex as pre
 
-COUNTS = ("false", "rounding", "undecided", "wrong_weights")
+COUNTS = ("false", "to_last_digit", "undecided", "wrong_weights")
 COLUMNS = ("answers", "proven", "boundary", "infeasible", "unproven", *COUNTS, "errors")
 
 
@@ -47,7 +47,7 @@ def outcome(number: int) -> dict[str, object]:
         counts[answer.status.lower() if named else "proven" if proven else "unproven"] += 1
         for name in COUNTS:
             counts[name] += getattr(judged, name)
-        if proven and not judged.rounding:
+        if proven:
             worst = max(worst, judged.ratio)
         if judged.false or judged.wrong_weights or judged.undecided:
             what = "FALSE" if judged.false else "undecided" if judged.undecided else "wrong weights"
@@ -103,8 +103,7 @@ def main() -> None:
         for answer in drawn.answers():
             print(answer.status, answer.certificate)
             if np.all(np.isfinite(answer.delta)):
-                for ulps in (0, 1):
-                    print(f"  target known to {ulps} ulp:", pre.verify(answer.problem, answer.delta, target_ulps=ulps))
+                print(" ", pre.verify(answer.problem, answer.solution or answer.delta))
             print(" ", verdict(answer))
         return
     outcomes = run(arguments.first, arguments.count, arguments.workers)

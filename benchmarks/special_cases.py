@@ -12,12 +12,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import isgenerator
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from pre_convex.certificate import certificate, lift
+from pre_convex.data.passes import tilt
 from pre_convex.errors import SolveError
 from pre_convex.penalties import ball, l1, linf, polyhedral
 from pre_convex.solvers import boundary, newton, stages
@@ -192,9 +192,27 @@ def _run_until_stopped(original: Function) -> Function:
     return function
 
 
-def _first_direction(original: Function) -> Function:
-    """Only the direction of the largest of the smaller balls."""
-    return lambda *arguments: islice(original(*arguments), 1)
+def _one_round(original: Function) -> Function:
+    """The residual of one step, projected on the ball if it is outside."""
+
+    def function(*arguments: Any) -> Any:
+        rounds, ball.ROUNDS = ball.ROUNDS, 1
+        try:
+            return original(*arguments)
+        finally:
+            ball.ROUNDS = rounds
+
+    return function
+
+
+def _in_doubles(original: Function) -> Function:
+    """The value far out on the boundary in doubles, with their round-off."""
+
+    def function(problem: Any, delta: np.ndarray) -> tuple[float, float]:
+        summary, arithmetic = tilt(problem.rows, delta), certificate.arithmetic_of(problem)
+        return summary.log_z, lift.RoundOff(delta, summary, problem.rows.reach, arithmetic).value
+
+    return function
 
 
 def _all_rows(original: Function) -> Function:
@@ -246,6 +264,10 @@ def _is_false(result: Any, arguments: tuple[Any, ...]) -> bool:
     return not result
 
 
+def _is_relaxed(result: Any, arguments: tuple[Any, ...]) -> bool:
+    return bool(arguments[0].relaxed)
+
+
 def _never(result: Any, arguments: tuple[Any, ...]) -> bool:
     return False
 
@@ -255,8 +277,10 @@ def _descent(name: str, *rest: Any) -> Switch:
 
 
 SPECIAL_CASES = (
+    SpecialCase("exposed faces", (Switch(boundary, "exposed_face", returning(None), was_true),)),
     SpecialCase("smallest face", (Switch(boundary, "smallest_face", returning(None)),)),
     SpecialCase("boundary answers", (Switch(solve, "solve_on_boundary", _unchanged_solution),)),
+    SpecialCase("extended precision on the boundary", (Switch(boundary, "_precise_value", _in_doubles),)),
     SpecialCase("norms 1, inf: guesses", (Switch(polyhedral.PolyhedralPenalty, "_guess", returning(None)),)),
     SpecialCase("norm 1: search of ties", (Switch(linf, "search_ties", returning(None)),)),
     SpecialCase("norm inf: search of signs", (Switch(l1, "search_signs", returning(None)),)),
@@ -279,7 +303,8 @@ SPECIAL_CASES = (
     SpecialCase("_misses_gradient", (_descent("_misses_gradient", returning(False), was_true),)),
     SpecialCase("_separates", (_descent("_separates", asking_nothing(False), was_true),)),
     SpecialCase("_may_diverge", (Switch(stages.Staged, "_may_diverge", asking_nothing(False), was_true),)),
-    SpecialCase("smaller balls after the first", (Switch(ball.BallPenalty, "directions", _first_direction),)),
-    SpecialCase("lift: fixed directions", (Switch(lift, "null_part", returning(None), was_true),)),
+    SpecialCase("trial in smaller balls", (Switch(ball.BallPenalty, "trial", _one_round, _is_relaxed),)),
+    SpecialCase("lift: own coordinates", (Switch(certificate, "lift_in_own_coordinates", asking_nothing(None)),)),
+    SpecialCase("lift: mixture", (Switch(certificate, "mix", asking_nothing(None)),)),
     SpecialCase("bound for given weights", (Switch(certificate, "_dual_bound", asking_nothing(-np.inf)),)),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +15,6 @@ __all__ = [
     "PsdSolver",
     "eigen_directions",
     "null_directions",
-    "null_part",
     "shrink_correlations",
     "smallest_pivot_ratio",
     "solve_psd",
@@ -144,36 +142,12 @@ def null_directions(H: Array) -> Array:
     >>> abs(null_directions(np.diag([1e-12, 0.0, 1e12])).ravel())
     array([0., 1., 0.])
     """
-    null, s = _scaled_null(H)
-    return np.asarray(np.linalg.qr(null / s[:, None])[0])
-
-
-def null_part(H: Array, unit: Array) -> Callable[[Array], Array] | None:
-    """Function that maps x to the part of it without which x is some H d; ``None`` if H is far from singular.
-
-    The part is as small as possible with each column in its own unit.
-
-    Examples
-    --------
-    >>> null_part(np.diag([1e-12, 0.0, 1e12]), np.ones(3))(np.array([1.0, 2.0, 3.0]))
-    array([0., 2., 0.])
-    """
-    if well_conditioned(H):
-        return None
-    null, s = _scaled_null(H)
-    if not null.shape[1]:
-        return None
-    Q, triangle = np.linalg.qr((unit / s)[:, None] * null)
-    return lambda x: np.asarray(unit * (Q @ np.linalg.lstsq(triangle.T, null.T @ (x / s))[0]))
-
-
-def _scaled_null(H: Array) -> tuple[Array, Array]:
-    """(N, s): orthonormal basis N of the null space of H / (s s'), whose diagonal is one."""
     if well_conditioned(H):  # costs a hundredth of the eigenvectors
-        return np.zeros((len(H), 0)), _spreads(H)
+        return np.zeros((len(H), 0))
     C, s = _unit_diagonal(H)
     values, vectors = eigh(C)
-    return vectors[:, values <= RANK_TOLERANCE * len(C) * max(float(values[-1]), 1.0)], s
+    null = vectors[:, values <= RANK_TOLERANCE * len(C) * max(float(values[-1]), 1.0)]
+    return np.asarray(np.linalg.qr(null / s[:, None])[0])
 
 
 def shrink_correlations(H: Array, size: float) -> Array:

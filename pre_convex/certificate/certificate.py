@@ -95,7 +95,7 @@ class Certificate:
     --------
     >>> problem = RatioProblem(target=[0.25], features_q=[[0.0], [1.0]])
     >>> print(certify(problem, [0.0]))
-    value in [-0.1875, 0], gap 1.9e-01, moment residual 2.5e-01, slackness 0.0e+00, E_qn 0.0e+00
+    value in [-0.2, 0], gap 2.0e-01, moment residual 2.5e-01, slackness 0.0e+00, E_qn 0.0e+00
     """
 
     primal_value: float

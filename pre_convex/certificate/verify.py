@@ -17,6 +17,7 @@ import numpy as np
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_PARAMETER, as_count, as_vector, check_tol, read_only
 from ..errors import DataError, MissingExtraError
+from ..feasibility.exposed import limit_problem
 from ..problem import RatioProblem, as_problem
 from .certificate import Certificate
 
@@ -44,7 +45,7 @@ class Verification:
     Attributes
     ----------
     primal : tuple of two floats
-        Lower and upper bound of ℓ_R(δ).
+        Lower and upper bound of ℓ_R(δ), or of its limit if coefficients run to infinity.
     dual : float
         Lower bound of the optimum, the value of [D] at weights that are exactly feasible; −inf if there are none.
     best : float
@@ -131,7 +132,8 @@ def verify(
     problem : RatioProblem
         The problem; rows that are read block by block are loaded.
     solution : Solution or array of shape (k,)
-        The answer, or its δ. Answers to problems with the user's own penalty or constraints cannot be verified.
+        The answer, or its δ. If coefficients run to infinity (``solution.recession``), its value is the limit.
+        Answers to problems with the user's own penalty or constraints cannot be verified.
     target_ulps : int, default 0
         Units in the last place up to which the target is known. If columns are linearly dependent, the rounding of the
         target alone makes the problem infeasible, and with 0 the verdict is that its value is unbounded below. With 1,
@@ -169,7 +171,7 @@ def verify(
         raise DataError("solution", reason, "verify the problem without them")
     delta = as_vector(getattr(solution, "delta", solution), "solution", problem.k, limit=MAX_PARAMETER)
     ulps, max_bits = as_count(target_ulps, "target_ulps", 0), as_count(max_bits, "max_bits", 64)
-    problem = problem.in_memory()
+    problem = limit_problem(problem.in_memory(), getattr(solution, "recession", ()))
     search = _Search(problem, delta, ulps, _weights(solution, problem.n_q))
     bits, found = min(FIRST_BITS, max_bits), None
     while True:

@@ -130,14 +130,14 @@ def limit_problem(problem: RatioProblem, recession: tuple[Recession, ...]) -> Ra
     Examples
     --------
     >>> problem = RatioProblem([0.0], [[0.0], [1.0]])
-    >>> limit_problem(problem, (Recession(0, -1),)).value([0.0]) == np.log(0.5)
+    >>> bool(limit_problem(problem, (Recession(0, -1),)).value([0.0]) == np.log(0.5))
     True
     """
     if not recession:
         return problem
     smaller = problem.on_face(np.array([one.feature for one in recession]))
     assert smaller is not None  # the face of a solution has rows
-    return smaller[0].with_log_weights(smaller[0].log_base + smaller[1])
+    return problem.with_log_weights(np.where(smaller[0].log_base > -np.inf, problem.log_base, -np.inf))
 
 
 def _may_be_exposed(problem: RatioProblem) -> bool:

@@ -63,17 +63,38 @@ def test_the_judge_catches_wrong_weights_on_the_boundary():
     assert verdict(wrong).wrong_weights
 
 
-def test_a_target_that_rounding_puts_outside_is_told_apart_from_a_false_certificate():
+def test_claims_to_the_last_digit_are_judged_without_the_dependent_columns():
     from ball_judge import verdict
-    from hard_problems import Answer
+    from hard_problems import Answer, solved
 
     x = np.random.default_rng(0).normal(20.0, 5.0, 40)
     problem = pre.RatioProblem([21.0, np.nextafter(21.0, 22.0)], np.column_stack([x, x]))
-    single = pre.RatioProblem([21.0], x[:, None])
-    delta = pre.solve(single).delta
-    found = verdict(Answer(problem, np.array([delta[0], 0.0]), pre.certify(single, delta)))
-    assert found.rounding
+    solution = pre.solve(problem)
+    (answer,) = solved(problem, solution)
+    found = verdict(answer)
+    assert found.to_last_digit
     assert not found.false
+    off = solution.delta + 1e-4
+    assert verdict(Answer(problem, off, solution.certificate)).false
+    exact = replace(solution.certificate, dependent=(), missed=())  # no weights have exactly this target
+    assert verdict(Answer(problem, solution.delta, exact)).false
+
+
+def test_answers_with_a_recession_are_judged_as_limits():
+    from ball_judge import verdict
+    from hard_problems import solved
+
+    rng = np.random.default_rng(1)
+    level = np.arange(60) % 4
+    F = np.column_stack([level[:, None] == np.arange(3), rng.normal(size=60)])
+    problem = pre.RatioProblem([0.0, 0.5, 0.25, 0.1], F)  # the p side lacks the first level
+    solution = pre.solve(problem)
+    assert solution.recession
+    (answer,) = solved(problem, solution)
+    found = verdict(answer)
+    assert not any((found.false, found.undecided, found.wrong_weights))
+    (moved,) = solved(problem, replace(solution, delta=solution.delta + 1e-3))
+    assert verdict(moved).false
 
 
 def test_the_command_runs():

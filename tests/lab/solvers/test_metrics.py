@@ -59,9 +59,8 @@ def test_weights_must_belong_to_delta():
 
 def test_weights_with_the_right_moments_may_still_be_wrong():
     """A vertex of the feasible weights has the moment b but almost no entropy."""
-    mu = pre.solve(PLAIN.problem).mu
-    A = np.column_stack([np.ones(50), F]).T
-    vertex = linprog(np.arange(50.0), A_eq=A, b_eq=A @ mu, bounds=(0.0, None)).x
+    A, b = np.column_stack([np.ones(50), F]).T, np.append(1.0, PLAIN.problem.target)
+    vertex = linprog(np.arange(50.0), A_eq=A, b_eq=b, bounds=(0.0, None)).x
     result, numbers = judge(PLAIN, Answer("optimal", DELTA, vertex), 1e-4)
     assert result is Verdict.FALSE_OPTIMAL
     assert numbers["dual_residual"] < 1e-9

@@ -96,17 +96,17 @@ def test_a_separating_direction_separates(answers, vector):
 
 
 @pytest.mark.parametrize("vector", [v for v in VECTORS if v["certificates"]], ids=lambda v: v["name"])
-def test_certificates_away_from_the_optimum_match_the_package_or_are_tighter(answers, vector):
+def test_certificates_away_from_the_optimum_are_true_and_as_tight_as_those_of_the_package(answers, vector):
     F, b = np.array(vector["features"]), np.array(vector["target"])
     order = {"2": 2, "inf": np.inf, "1": 1}[vector["norm"]]
     a = np.array(vector["log_base"])
     a = a - np.logaddexp.reduce(a)
     for ours, theirs in zip(answers[vector["name"]]["proofs"], vector["certificates"], strict=True):
         assert ours["value"] == pytest.approx(theirs["value"], rel=1e-9, abs=1e-9)
-        assert (ours["lift"] is None) == (theirs["gap"] is None)
-        if theirs["gap"] is not None:
-            assert ours["lift"] == pytest.approx(theirs["gap"], rel=1e-8, abs=1e-10)
-            assert ours["gap"] <= ours["lift"] * (1 + 1e-12)
+        # the package bounds the divergence that the explorer computes
+        assert theirs["gap"] is None or ours["gap"] <= theirs["gap"] * (1 + 1e-8) + 1e-10
+        assert ours["lift"] is None or ours["gap"] <= ours["lift"] * (1 + 1e-12)
+        assert min(ours["gap"], theirs["gap"] or np.inf) >= (theirs["value"] - vector["value"]) * (1 - 1e-8) - 1e-10
         # the weights behind the gap are feasible, and their value is the bound
         mu = np.array(ours["mu"])
         assert mu.min() >= 0.0
