@@ -99,7 +99,7 @@ def _smallest(G: Array, m: Array, least: float) -> Array | None:
     """ω ≥ ``least`` of smallest sum with Σ ω_j G_j = −(1 − Σω) m; ``None`` if there is none."""
     from scipy.optimize import linprog
 
-    if not math.isfinite(least):
+    if not (len(m) and 0.0 < least < math.inf):
         return None
     size = max(float(np.abs(m).max(initial=0.0)), least)
     result = linprog(np.ones(len(G)), A_eq=(G - m).T, b_eq=-m / size, bounds=(least / size, None))

@@ -150,12 +150,16 @@ def _on_rows(problem: RatioProblem, index: Index, weights: Array) -> Array:
 
 
 def _lifted(rows: Rows, mu: Array) -> Array:
-    """Weights that hit the target to its last digits, by [LIFT] of weights that nearly do; none is negative."""
+    """Weights that hit the target to its last digits, by [LIFT] of weights that nearly do."""
+    mean, covariance = _moments(rows, mu)
     for _ in range(LIFTS):
-        mean, covariance = _moments(rows, mu)
         d = PsdSolver(covariance)(-mean)
-        mu = mu * np.maximum(1.0 + (logits(rows.with_log_base(0.0), d) - mean @ d), 0.0)
-        mu /= mu.sum()
+        nearer = mu * np.maximum(1.0 + (logits(rows.with_log_base(0.0), d) - mean @ d), 0.0)
+        nearer /= nearer.sum()
+        left, covariance = _moments(rows, nearer)
+        if not np.abs(left).max(initial=0.0) < np.abs(mean).max(initial=0.0):
+            break
+        mu, mean = nearer, left
     return mu
 
 
@@ -206,6 +210,7 @@ def _boundary_certificate(
         slackness=-float(r @ delta),
         e_qn=float(np.linalg.norm(r + summary.mean)),
         noise=noise,
+        spread=float(np.linalg.norm(problem.rows.reach.largest)),
         last_digit=last_digit,
         dependent=on_face.dependent,
         missed=on_face.missed,
