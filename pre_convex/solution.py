@@ -30,6 +30,7 @@ class Status(StrEnum):
     TIME_LIMIT = "Stopped at the time limit: the gap says how far the answer may be from optimal."
     INACCURATE = "Inaccurate: the gap is larger than the tolerance; try another solver, or a larger tol."
     BOUNDARY = "On the boundary: optimal weights exist, but delta runs to infinity; any larger radius has a solution."
+    CLAIMED = "Claimed: the solver calls the answer optimal; terms of the weights are not covered by the certificate."
     INFEASIBLE = "Infeasible: the target is further from the hull than the radius; see the minimal radius."
     FAILED = "Failed: the solver returned no usable numbers; try another solver."
 
@@ -106,6 +107,8 @@ class Solution:
         False for a cone solver's own answer that was not refined by Newton steps.
     settings : Settings or None
         Settings of the solve.
+    intercept : float
+        c of [P]: the ratio is exp(c + ⟨δ, f(x)⟩) for KL, and [RATIO] in general; nan if it is not known.
     trace : tuple of Stage
         Stages of the solve, what each of them cost, and why it ended.
 
@@ -134,6 +137,7 @@ class Solution:
     polished: bool = True
     settings: Settings | None = None
     trace: tuple[Stage, ...] = ()
+    intercept: float = math.nan
 
     def __post_init__(self) -> None:
         self.delta.flags.writeable = False

@@ -18,6 +18,7 @@ __all__ = [
     "least_squares",
     "null_directions",
     "null_part",
+    "schur_complement",
     "shrink_correlations",
     "smallest_pivot_ratio",
     "solve_psd",
@@ -163,6 +164,25 @@ def least_squares(B: Array, U: Array, unit: Array | None = None) -> Array:
     keep = singular > 100 * RANK_TOLERANCE * max(float(singular[0]), 1e-300)
     V = rotation[keep].T
     return np.asarray((V @ ((V.T @ (U.T / unit).T).T / singular[keep] ** 2).T).T / unit).T
+
+
+def schur_complement(H: Array, keep: Array) -> Array:
+    """Curvature in the coordinates ``keep`` after minimising over the others; zero where it is only round-off.
+
+    Examples
+    --------
+    >>> schur_complement(np.array([[2.0, 2.0], [2.0, 5.0]]), np.array([1]))
+    array([[3.]])
+    """
+    other = np.setdiff1d(np.arange(len(H)), keep)
+    inner = H[np.ix_(keep, keep)]
+    if not other.size:
+        return inner
+    cross = H[np.ix_(other, keep)]
+    S = inner - cross.T @ solve_psd(H[np.ix_(other, other)], cross)
+    noise = S.diagonal() <= 1e-14 * inner.diagonal()
+    S[noise, :] = S[:, noise] = 0.0
+    return 0.5 * (S + S.T)
 
 
 def shrink_correlations(H: Array, size: float) -> Array:

@@ -205,6 +205,10 @@ def make_certificate(
     """
     delta = as_vector(delta, "delta", problem.k)
     penalty = penalty or make_penalty(problem)
+    if problem.has_intercept:
+        from .family import linked_certificate  # imports from this module
+
+        return linked_certificate(problem, delta, mu, penalty)
     if summary is None or summary.covariance is None:
         summary = tilt(problem.rows, delta)
     proof = Alone(problem.rows).run(prove(delta, summary, penalty, sizes_of(problem)))
@@ -258,7 +262,7 @@ def certificate_of(
         primal_value=value,
         dual_value=value - gap if math.isfinite(gap) else -math.inf,
         gap=gap,
-        moment_residual=max(problem.moment_norm(r) - problem.radius, 0.0),
+        moment_residual=problem.excess(r),
         simplex_residual=0.0,
         slackness=g - float(r @ delta),
         e_qn=0.0,

@@ -10,7 +10,7 @@ from copy import copy
 import numpy as np
 
 from .._internal.linear_algebra import solve_psd
-from .._internal.typing import Array
+from .._internal.typing import Array, Index
 from ..errors import SolveError
 from .norms import Norm
 
@@ -22,6 +22,8 @@ SMALLER = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 
 class BallPenalty(ABC):
     """g(δ) = R‖δ‖_*; its conjugate is zero on the ball ‖r‖ ≤ R and infinite elsewhere."""
+
+    homogeneous = True
 
     def __init__(self, norm: Norm, radius: float) -> None:
         self.norm, self.radius, self.relaxed = norm, radius, radius > 0.0
@@ -54,6 +56,10 @@ class BallPenalty(ABC):
         """g(δ) − ⟨r, δ⟩ if everything within the margin of r is in the ball, otherwise infinity."""
         inside = self.norm(np.abs(r) + margin) <= self.radius
         return max(self.value(delta) - float(r @ delta), 0.0) if inside else np.inf
+
+    def unpenalised(self, k: int) -> Index:
+        """None, unless the radius is zero."""
+        return np.arange(0 if self.radius else k)
 
     @abstractmethod
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:

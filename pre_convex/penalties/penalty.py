@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable
 from typing import Protocol
 
-from .._internal.typing import Array
+import numpy as np
+
+from .._internal.typing import Array, Index
 
 __all__ = ["Penalty", "UnrelaxedPenalty"]
 
@@ -18,7 +20,10 @@ class Penalty(Protocol):
     :meth:`directions` and asks for the :meth:`slack` of what they give. Otherwise it has to hit :meth:`trial`.
     """
 
+    #: whether a certificate may end anywhere in a set with interior, see above
     relaxed: bool
+    #: whether g(tδ) = t g(δ) for t > 0, so that δ itself may prove a problem infeasible
+    homogeneous: bool
 
     def value(self, delta: Array) -> float:
         """g(δ)."""
@@ -44,11 +49,14 @@ class Penalty(Protocol):
     def start(self, k: int) -> Array:
         """A point where g is finite, zero if possible."""
 
+    def unpenalised(self, k: int) -> Index:
+        """Coordinates that g does not depend on."""
+
 
 class UnrelaxedPenalty:
     """What penalties share that are not relaxed: there are no directions to try."""
 
-    relaxed = False
+    relaxed = homogeneous = False
 
     def directions(self, delta: Array, r: Array, H: Array) -> Iterable[Array]:
         """None."""
@@ -57,3 +65,7 @@ class UnrelaxedPenalty:
     def slack(self, delta: Array, r: Array, margin: Array) -> float:
         """Infinity."""
         return math.inf
+
+    def unpenalised(self, k: int) -> Index:
+        """None."""
+        return np.zeros(0, dtype=np.intp)

@@ -16,7 +16,7 @@ from .._internal.typing import Array
 from ..data.passes import Summary
 from ..data.requests import Height, Level, Requests, Tilt
 from ..errors import SolveError
-from ..penalties import BallPenalty, NoPenalty, Penalty
+from ..penalties import Penalty
 from .settings import Clock, Settings
 
 __all__ = ["Descent", "Point", "update_curvature"]
@@ -181,12 +181,11 @@ class Descent:
 
     def _misses_gradient(self, point: Point, d: Array | None, H: Array) -> bool:
         """Whether the step ignores part of the gradient, because a few rows take all the weight and H is singular."""
-        if d is None or not isinstance(self.penalty, NoPenalty):
+        free = self.penalty.unpenalised(point.delta.size)
+        if d is None or not free.size:
             return False
-        left = np.abs(point.gradient + H @ d)
-        return bool(
-            np.any(left > GRADIENT_LEFT * np.sqrt(self.variances)) and np.any(left > 1e-8 * np.abs(point.gradient))
-        )
+        left, gradient = np.abs(point.gradient + H @ d)[free], np.abs(point.gradient[free])
+        return bool(np.any(left > GRADIENT_LEFT * np.sqrt(self.variances[free])) and np.any(left > 1e-8 * gradient))
 
     def _decrement(self, point: Point, d: Array, H: Array) -> float:
         """Decrease of the model along d: d'Hd without a penalty, and at least that with one."""
@@ -199,7 +198,7 @@ class Descent:
 
         Checked only at some steps, while steps are long or the value is low, because it costs half a pass.
         """
-        if self.decrement < 0.1 or not isinstance(self.penalty, BallPenalty):
+        if self.decrement < 0.1 or not self.penalty.homogeneous:
             return False
         if point.value < self.low_value:
             self.low_value = 2.0 * point.value

@@ -16,11 +16,13 @@ from ..certificate.certificate import NO_PROOF, Certificate, certificate_of, mak
 from ..data.blocks import show_progress
 from ..data.passes import tilt
 from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
+from ..feasibility.capped import support_of_weights
 from ..feasibility.hull import Hull, Position, minimal_radius
 from ..penalties import BallPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution, Stage, Status
 from .boundary import solve_on_boundary
+from .family import newton_linked
 from .registry import ConeCall, find_solver
 from .settings import Clock, Settings, make_settings
 from .stages import NewtonResult, newton
@@ -39,6 +41,8 @@ def solve(
     *,
     penalty: Any = None,
     constraints: Any = None,
+    weight_penalty: Any = None,
+    weight_constraints: Any = None,
     tol: float | None = None,
     max_iter: int | None = None,
     time_limit: float | None = None,
@@ -66,6 +70,9 @@ def solve(
     constraints : callable, default None
         ``constraints(delta)`` takes a cvxpy expression of shape (k,) and returns a list of convex cvxpy constraints,
         such as ``lambda d: [d >= 0]``. Primal formulation only.
+    weight_penalty, weight_constraints : callable, default None
+        Convex cvxpy terms of the weights μ, as in :func:`dual_program`; they need ``formulation="dual"`` and a cone
+        solver. Such an answer is the solver's claim, and its status is ``CLAIMED``; no error is raised for that.
     tol : float, default None
         Tolerance between 0 and 1: the answer is optimal if its certified gap is at most ``tol · (1 + |value|)``.
         ``None`` takes the settings' own, 1e-8 by default.
@@ -117,6 +124,13 @@ def solve(
     as_choice(formulation, "formulation", ("primal", "dual"))
     polish, check, verbose = as_flag(polish, "polish"), as_flag(check, "check"), as_flag(verbose, "verbose")
     entry, options = find_solver(solver), _check_options(solver_options, solver)
+    if formulation == "dual" and not (penalty is None and constraints is None):
+        remedy = "use formulation='primal', or weight_penalty and weight_constraints for terms of the weights mu"
+        raise DataError("formulation", "penalty and constraints are functions of delta", remedy)
+    if not (weight_penalty is None and weight_constraints is None):
+        return _solve_with_weight_terms(
+            problem, formulation, entry, (weight_penalty, weight_constraints), options, settings, check, verbose
+        )
     terms = make_penalty(problem, penalty, constraints)
     with show_progress(problem.rows, verbose):
         if entry is None:
@@ -151,18 +165,23 @@ def solve_newton(
 ) -> Solution:
     """Solve by the Newton engine: stages, then the hull if they prove nothing, then the face that holds the target."""
     started = time.perf_counter()
-    if problem.k >= problem.n_q and isinstance(terms, BallPenalty):
+    if problem.k >= problem.n_q and isinstance(terms, BallPenalty) and not problem.has_intercept:
         # the target is seldom in the hull of fewer rows than columns, and the hull is found sooner than a Newton step
         outside = _far_outside(problem, terms, settings, formulation)
         if outside is not None:
             return replace(outside, solve_time=time.perf_counter() - started)
     try:
-        found = newton(problem, terms, settings, start=start, verbose=verbose)
+        found = _engine(problem)(problem, terms, settings, start=start, verbose=verbose)
     except SolveError as error:  # constraints without a solution
         return _failed_solution(problem, "newton", formulation, settings=settings, claim=str(error))
     solution = _newton_solution(problem, found, "newton", formulation, settings=settings)
     solution = _decide_status(problem, solution, terms, settings, found)
     return replace(solution, solve_time=time.perf_counter() - started)
+
+
+def _engine(problem: RatioProblem) -> Any:
+    """Newton in δ for KL without bounds, in (c, δ) for the other members of the family."""
+    return newton_linked if problem.has_intercept else newton
 
 
 def _far_outside(problem: RatioProblem, terms: Penalty, settings: Settings, formulation: str) -> Solution | None:
@@ -186,9 +205,11 @@ def _newton_solution(
     problem: RatioProblem, found: NewtonResult, solver: str, formulation: str, **fields: Any
 ) -> Solution:
     """Solution at the point where Newton stopped; its status is decided later."""
+    delta = found.delta
     return Solution(
-        delta=found.delta,
-        weights=lambda: np.exp(problem.log_mu(found.delta)),
+        delta=delta,
+        intercept=found.intercept - float(problem.target @ delta),
+        weights=lambda: problem.mu(delta),
         status=Status.INACCURATE,
         certificate=found.certificate,
         solver=solver,
@@ -240,7 +261,7 @@ def _solve_cone(problem: RatioProblem, call: ConeCall, terms: Penalty, settings:
         raw = make_certificate(problem, answer.delta, answer.mu, penalty=terms)
     if polish and limit != "time limit":
         left = None if settings.time_limit is None else max(settings.time_limit - clock.seconds, 1e-3)
-        found = newton(problem, terms, replace(settings, time_limit=left), start=answer.delta)
+        found = _engine(problem)(problem, terms, replace(settings, time_limit=left), start=answer.delta)
         solution = _newton_solution(problem, found, name, formulation, raw=raw, **fields)
     else:
         found = NewtonResult(answer.delta, raw, answer.iterations, 0, limit, (), may_diverge=True)
@@ -261,6 +282,8 @@ def _decide_status(
     """
     tol, has_user_terms = settings.tol, not isinstance(terms, BallPenalty)
     proven = solution.certificate.proves(tol)
+    if problem.has_intercept:
+        return _decide_linked_status(problem, solution, terms, proven, found)
     if proven and (has_user_terms or problem.radius > 0.0 or not found.may_diverge):
         return replace(solution, status=Status.OPTIMAL)
     unproven = Status.OPTIMAL if proven else LIMITS.get(found.reason, solution.status)
@@ -285,8 +308,68 @@ def _decide_status(
     return replace(solution, status=unproven, hull=None if proven else hull)
 
 
+def _decide_linked_status(
+    problem: RatioProblem, solution: Solution, terms: Penalty, proven: bool, found: NewtonResult
+) -> Solution:
+    """The same for a divergence other than KL, bounds, or one radius for each feature: δ may prove infeasibility."""
+    if proven:
+        return replace(solution, status=Status.OPTIMAL)
+    if terms.homogeneous and np.all(np.isfinite(solution.delta)):
+        top = support_of_weights(problem, solution.delta)
+        if -terms.value(solution.delta) - top > 1e-9 * abs(top):
+            return replace(solution, status=Status.INFEASIBLE)
+    return replace(solution, status=LIMITS.get(found.reason, solution.status))
+
+
+def _solve_with_weight_terms(
+    problem: RatioProblem,
+    formulation: str,
+    entry: Any,
+    terms: tuple[Any, Any],
+    options: dict[str, Any],
+    settings: Settings,
+    check: bool,
+    verbose: bool,
+) -> Solution:
+    """Answer of a cone solver to [D] with the user's terms of μ, as the solver claims it."""
+    from .cone import solve_cone
+
+    name = "weight_penalty" if terms[0] is not None else "weight_constraints"
+    if formulation != "dual":
+        raise DataError(name, "is a function of the weights mu", "use formulation='dual'")
+    if entry is None:
+        raise DataError(name, "needs a cone solver", "name one, such as solver='CLARABEL'")
+    call = ConeCall(entry, formulation, None, None, options, verbose, *terms)
+    answer = solve_cone(problem, call, settings)
+    fields: dict[str, Any] = {
+        "iterations": answer.iterations, "claim": answer.claim, "settings": settings, "polished": False,
+        "compile_time": answer.compile_time, "setup_time": answer.setup_time, "solve_time": answer.solve_time,
+    }  # fmt: skip
+    failed = _failed_solution(problem, entry.name, formulation, **fields)
+    if answer.delta is None or answer.mu is None:
+        if check:
+            raise _error(problem, failed)
+        return failed
+    r, mu = problem.residual(answer.mu), np.maximum(answer.mu, 0.0)
+    certificate = replace(
+        failed.certificate,
+        moment_residual=problem.excess(r),
+        simplex_residual=max(abs(float(answer.mu.sum()) - 1.0), -float(answer.mu.min()), 0.0),
+        slackness=problem.penalty_value(answer.delta) - float(r @ answer.delta),
+    )
+    solution = replace(failed, delta=answer.delta, weights=mu, certificate=certificate)
+    if answer.claim == "optimal":
+        return replace(solution, status=Status.CLAIMED)
+    solution = replace(solution, status=Status.INACCURATE)
+    if check:
+        raise _error(problem, solution)
+    return solution
+
+
 def _error(problem: RatioProblem, solution: Solution) -> SolveError:
     """Exception that belongs to a status."""
+    if solution.status is Status.INFEASIBLE and solution.hull is None:
+        return InfeasibleError(_separated_message(problem, solution.delta), solution)
     if solution.status is Status.INFEASIBLE and solution.hull is not None:
         return InfeasibleError(_infeasible_message(problem, solution.hull), solution, solution.hull)
     report = f" {solution.solver} reported: {solution.claim}." if solution.claim else ""
@@ -301,6 +384,21 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
             "and constraints may not keep delta bounded."
         )
     return SolveError(f"{solution.status} {solution.certificate}.{outside}{report}", solution)
+
+
+def _separated_message(problem: RatioProblem, delta: Array) -> str:
+    """Message about a δ that separates the target from all moments that weights within the bounds have."""
+    size = problem.moment_norm.dual(delta)
+    top, need = (x / size for x in (support_of_weights(problem, delta), -problem.penalty_value(delta)))
+    share = np.abs(delta) * np.sqrt(np.maximum(np.square(problem.ranges[1] - problem.ranges[0]), 0.0))
+    worst = [problem.feature_names[i] for i in np.argsort(-share)[:3] if share[i] >= 0.05 * share.sum()]
+    bounded = " within the bounds" if problem.link.bounded else ""
+    remedy = "widen the bounds; " if problem.link.bounded else ""
+    return (
+        f"No weights{bounded} match the target: along a direction of {', '.join(worst)}, all weighted means of the q "
+        f"features are at least {need - top:.6g} short of the target and its radius. Remedies: {remedy}use a larger "
+        "radius; add q samples where the p sample is; drop features."
+    )
 
 
 def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:

@@ -261,7 +261,10 @@ class Staged:
 
 @dataclass(frozen=True, eq=False)
 class NewtonResult:
-    """Where Newton stopped on one problem: δ, its certificate, and the work done; fields as in :class:`Outcome`."""
+    """Where Newton stopped on one problem: δ, its certificate, and the work done; fields as in :class:`Outcome`.
+
+    ``intercept`` is c for rows relative to the target; nan if it is not known.
+    """
 
     delta: Array
     certificate: Certificate
@@ -271,6 +274,7 @@ class NewtonResult:
     trace: tuple[Stage, ...]
     free_directions: int = 0
     may_diverge: bool = False
+    intercept: float = math.nan
 
 
 def newton(
@@ -344,6 +348,7 @@ def _stages(
         outcome.reason,
         tuple(staged.trace),
         may_diverge=outcome.may_diverge,
+        intercept=-point.loss,
     )
     return result, outcome
 

@@ -35,6 +35,10 @@ MADE_HERE = {
 #: entry point, or entry point and parameter: why there is no row
 EXEMPT: dict[str, str] = {
     "RatioProblem.change_coordinates": "called by the engines",
+    **{
+        f"RatioProblem.{name}": "called by the engines"
+        for name in ("excess", "penalty_value", "require_exponential", "require_one_radius")
+    },
     "RatioProblem.with_log_weights": "for readers of files, with arrays that they checked",
     "radius_path.radii": "any number of radii, so no kind is too short or too long",
     "Kernel.fitted.rng": "used only beyond 4,000 rows",

@@ -1,0 +1,30 @@
+"""Moments that weights within bounds can have: the support function of that polytope.
+
+Without bounds it is the hull of the rows; with them it is smaller, and its support function is h(v) = max ⟨F v, μ⟩ over
+the capped simplex lo π ≤ μ ≤ hi π, Σμ = 1: a sort and a partial sum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._internal.typing import Array
+from ..data.linked import capped_support, linked_scores
+from ..problem import RatioProblem
+
+__all__ = ["support_of_weights"]
+
+
+def support_of_weights(problem: RatioProblem, v: Array) -> float:
+    """h(v) = max ⟨v, F'μ − b⟩ over the weights that the bounds of a problem allow.
+
+    A target is out of reach if h(v) + g(v) < 0 for some v, where g is R‖v‖_* or Σ R_i|v_i|.
+
+    Examples
+    --------
+    >>> problem = RatioProblem([0.9], [[0.0], [1.0]], bounds=(0.0, 1.5))
+    >>> round(support_of_weights(problem, np.ones(1)), 12)  # at most 0.75 of the weight can be at 1
+    -0.15
+    """
+    z, pi = linked_scores(problem.rows, np.append(0.0, v))
+    return capped_support(z, pi / pi.sum(), problem.link)
