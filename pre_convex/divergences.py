@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlog1py
 
+from ._internal.linear_algebra import EPS
 from ._internal.typing import Array
 from ._internal.validation import preview
 from .errors import DataError
@@ -22,8 +23,8 @@ __all__ = ["DIVERGENCES", "Divergence", "Link", "get_divergence"]
 
 #: relative changes below this are priced by a series, where closed forms lose their digits
 SMALL_CHANGE = 1e-3
-#: bisections of a normaliser: enough to halve any interval of floats down to round-off
-BISECTIONS = 200
+#: trial points of a normaliser: enough to halve any interval of floats down to round-off
+MAX_TRIALS = 200
 
 
 class Divergence(ABC):
@@ -331,30 +332,28 @@ class Link:
             width = 1.0 / self.divergence.second(t)
         return np.maximum(np.minimum(np.minimum(width, t - self.lower), self.upper - t), 0.0)
 
-    def intercept(self, z: Array, pi: Array) -> float:
-        """The c at which the weights π t(c + z) sum to one, by bisection: no pass, but all rows in memory.
+    def intercept(self, z: Array, pi: Array, guess: float = 0.0) -> float:
+        """The c at which the weights π t(c + z) sum to one, by Newton within a bracket; all rows are in memory.
 
-        Where the bounds allow no such c, the end of the interval that was searched.
+        Where the bounds allow no such c, the best that was found.
         """
-
-        def excess(c: float) -> float:
+        low, high, c, step = -np.inf, np.inf, float(guess), 1.0
+        best, smallest = c, np.inf
+        for _ in range(MAX_TRIALS):
             with np.errstate(over="ignore", invalid="ignore"):
-                return float(pi @ self.ratio(c + z)) - 1.0
-
-        positive = z[pi > 0.0]
-        # at one end all unclipped ratios are at most 1, at the other at least 1
-        low, high = -float(positive.max(initial=0.0)), -float(positive.min(initial=0.0))
-        for _ in range(60):  # bounds above or below 1 may need more
-            if excess(low) <= 0.0:
+                excess = float(pi @ self.ratio(c + z)) - 1.0
+                slope = float(pi @ self.curvature(c + z))
+            if abs(excess) < smallest:
+                best, smallest = c, abs(excess)
+            if abs(excess) <= 2.0 * EPS:
                 break
-            low -= 1.0 + (high - low)
-        for _ in range(60):
-            if excess(high) >= 0.0:
+            low, high = (low, c) if not excess < 0.0 else (c, high)  # nan is an overflow
+            c = c - excess / slope if slope > 0.0 else np.nan
+            if not low < c < high:
+                if np.isfinite(low + high):
+                    c = 0.5 * (low + high)
+                else:  # no bracket yet
+                    c, step = (low + step if np.isfinite(low) else high - step), 2.0 * step
+            if not low < c < high:  # neighbouring floats, or beyond all floats
                 break
-            high += 1.0 + (high - low)
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (low + high)
-            if not low < middle < high:
-                break
-            low, high = (middle, high) if excess(middle) < 0.0 else (low, middle)
-        return low if abs(excess(low)) < abs(excess(high)) else high
+        return best

@@ -73,12 +73,13 @@ def _lifted_gap(
 
     ``size`` is the sum of absolute values that each entry of the residual is computed from.
     """
-    solve, hit = PsdSolver(H), penalty.exact_coordinates(theta.size)
+    used, hit = penalty.used, penalty.exact_coordinates(theta.size)
+    solve = PsdSolver(H[np.ix_(used, used)])
     known = TARGET_NOISE * np.append(0.0, target)  # a target has to be hit as closely as it is known
     for goal, slack in _goals(theta, residual, penalty, H):
         d, left = np.zeros(theta.size), residual - goal
         for _ in range(ROUNDS):
-            d = d + solve(left)
+            d[used] += solve(left[used])
             if not np.all(np.isfinite(d)):
                 break
             moved: Moved = yield Move(theta, d, level)
@@ -110,10 +111,12 @@ def _goals(theta: Array, residual: Array, penalty: PartialPenalty, H: Array) -> 
 def certificate_at(
     problem: RatioProblem, theta: Array, summary: Summary, penalty: Penalty, proof: Proof
 ) -> Certificate:
-    """Certificate of θ = (c, δ) from what a lift proves; ``penalty`` is that of δ."""
+    """Certificate of δ from what a lift at θ = (c, δ) proves; ``penalty`` is that of δ.
+
+    The weights of δ are those with the best c, which sum to one, and the value at any other c is an upper bound.
+    """
     moments = Summary(summary.log_z, summary.mean[1:], None)
-    certificate = certificate_of(problem, theta[1:], moments, penalty, proof)
-    return replace(certificate, simplex_residual=abs(float(summary.mean[0])))
+    return certificate_of(problem, theta[1:], moments, penalty, proof)
 
 
 def linked_certificate(problem: RatioProblem, delta: Array, mu: Array | None, penalty: Penalty) -> Certificate:

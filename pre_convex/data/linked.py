@@ -255,10 +255,10 @@ def linked_weights(rows: Rows, link: Link, theta: Array) -> Array:
     return _weighted(pi, link.ratio(s))
 
 
-def intercept_at(rows: Rows, link: Link, delta: Array) -> float:
+def intercept_at(rows: Rows, link: Link, delta: Array, guess: float = 0.0) -> float:
     """The c that is optimal for δ, for rows relative to their origin: weights sum to one."""
     z, pi = linked_scores(rows, np.append(0.0, delta))
-    return link.intercept(z, pi)
+    return link.intercept(z, pi, guess)
 
 
 def capped_support(z: Array, pi: Array, link: Link) -> float:

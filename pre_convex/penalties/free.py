@@ -36,6 +36,7 @@ class PartialPenalty:
         self.inner, self.on, self.free = inner, on, free
         self.scale = np.ones(on.size) if scale is None else scale
         self.relaxed, self.homogeneous = inner.relaxed, inner.homogeneous
+        self.used = np.concatenate([on, free])
 
     def _join(self, k: int, on: Array, free: Array) -> Array:
         x = np.zeros(k)
@@ -48,7 +49,7 @@ class PartialPenalty:
 
     def value(self, delta: Array) -> float:
         """Inner value; infinite if a coordinate is used that is left out."""
-        if np.any(np.delete(delta, np.concatenate([self.on, self.free]))):
+        if np.any(np.delete(delta, self.used)):
             return np.inf
         return self.inner.value(self.scale * delta[self.on])
 
@@ -73,8 +74,7 @@ class PartialPenalty:
         cross = H[np.ix_(free, on)]
         solved = solve_psd(H[np.ix_(free, free)], np.column_stack([cross, r[free]])) if free.size else cross
         inner_r = r[on] - cross.T @ solved[:, -1] if free.size else r[on]
-        used = np.concatenate([on, free])
-        S = schur_complement(H[np.ix_(used, used)], np.arange(on.size))
+        S = schur_complement(H[np.ix_(self.used, self.used)], np.arange(on.size))
         return inner_r / self.scale, S / self.scale / self.scale[:, None], solved
 
     def _complete(self, delta: Array, inner_d: Array, solved: Array) -> Array:
@@ -104,15 +104,10 @@ class PartialPenalty:
         return self.inner.slack(self.scale * delta[self.on], r[self.on] / self.scale, margin[self.on] / self.scale)
 
     def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
-        """Inner trial; zero in free coordinates, and in those left out what the lift of the others leaves."""
-        inner_r, S, solved = self._reduced(r, H)
+        """Inner trial; zero in free coordinates. In those left out any residual will do."""
+        inner_r, S, _ = self._reduced(r, H)
         found = self.inner.trial(self.scale * delta[self.on], inner_r, S)
         if found is None:
             return None
         residual, slack = found
-        trial = self._join(delta.size, self.scale * residual, np.zeros(self.free.size))
-        out = np.setdiff1d(np.arange(delta.size), np.concatenate([self.on, self.free]))
-        if out.size:
-            d = self._complete(delta, solve_psd(S, inner_r - residual), solved)
-            trial[out] = (r - H @ d)[out]
-        return trial, slack
+        return self._join(delta.size, self.scale * residual, np.zeros(self.free.size)), slack

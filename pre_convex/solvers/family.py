@@ -25,6 +25,9 @@ from .stages import NewtonResult, Staged
 
 __all__ = ["newton_linked"]
 
+#: weights whose sum is this far from one get a better intercept
+NORMALISED = 1e-12
+
 
 class LinkedStages(Staged):
     """The stages in θ = (c, δ), with the certificate [FY]."""
@@ -70,6 +73,9 @@ def newton_linked(
         outcome = LinkedRows(problem.rows, problem.link).run(staged.run())
         theta = outcome.point.delta
         certificate = certificate_at(problem, theta, outcome.point.summary, penalty, outcome.proof)
+        intercept = float(theta[0])
+        if not abs(outcome.point.gradient[0]) <= NORMALISED:
+            intercept = intercept_at(problem.rows, problem.link, theta[1:], intercept)
     return NewtonResult(
         np.array(theta[1:]),
         certificate,
@@ -77,5 +83,5 @@ def newton_linked(
         outcome.passes,
         outcome.reason,
         tuple(staged.trace),
-        intercept=float(theta[0]),
+        intercept=intercept,
     )
