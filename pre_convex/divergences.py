@@ -38,6 +38,8 @@ class Divergence(ABC):
     name: str
     #: what methods with this divergence are called in other fields
     known_as: tuple[str, ...]
+    #: slope from which on the ratio is infinite
+    limit: float = np.inf
 
     @abstractmethod
     def phi(self, t: Array) -> Array:
@@ -184,6 +186,7 @@ class ReverseKL(Divergence):
 
     name = "reverse-kl"
     known_as = ("empirical likelihood", "Burg entropy")
+    limit = 1.0
 
     def phi(self, t: Array) -> Array:
         """Computed as an increase from t = 1, which keeps its digits there."""
@@ -197,7 +200,7 @@ class ReverseKL(Divergence):
     def ratio(self, s: Array) -> Array:
         """1/(1 − s), infinite from s = 1 on."""
         s = np.asarray(s, dtype=float)
-        return np.divide(1.0, 1.0 - s, out=np.full(s.shape, np.inf), where=s < 1.0)
+        return np.asarray(np.divide(1.0, 1.0 - s, out=np.full(s.shape, np.inf), where=s < 1.0))
 
     def second(self, t: Array) -> Array:
         """1/t²."""
@@ -207,7 +210,7 @@ class ReverseKL(Divergence):
     def conjugate(self, s: Array) -> Array:
         """−log(1 − s), infinite from s = 1 on."""
         s = np.asarray(s, dtype=float)
-        return -np.log1p(-s, out=np.full(s.shape, -np.inf), where=s < 1.0)
+        return np.asarray(-np.log1p(-s, out=np.full(s.shape, -np.inf), where=s < 1.0))
 
     def increase(self, t: Array, change: Array) -> Array:
         """u − log(1 + u), u = change/t; infinite at t + change = 0."""

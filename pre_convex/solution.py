@@ -107,8 +107,8 @@ class Solution:
         False for a cone solver's own answer that was not refined by Newton steps.
     settings : Settings or None
         Settings of the solve.
-    intercept : float
-        c of [P]: the ratio is exp(c + ⟨δ, f(x)⟩) for KL, and [RATIO] in general; nan if it is not known.
+    normaliser : float, or function without arguments that returns it
+        The intercept, or how to compute it; :attr:`intercept` is the number in both cases.
     trace : tuple of Stage
         Stages of the solve, what each of them cost, and why it ended.
 
@@ -137,7 +137,7 @@ class Solution:
     polished: bool = True
     settings: Settings | None = None
     trace: tuple[Stage, ...] = ()
-    intercept: float = math.nan
+    normaliser: float | Callable[[], float] = math.nan
 
     def __post_init__(self) -> None:
         self.delta.flags.writeable = False
@@ -148,9 +148,14 @@ class Solution:
         weights = self.weights() if callable(self.weights) else self.weights
         return read_only(np.asarray(weights, dtype=float))
 
+    @cached_property
+    def intercept(self) -> float:
+        """c of [P]: the ratio is exp(c + ⟨δ, f(x)⟩) for KL, and t(c + ⟨δ, f(x)⟩) of [FY] in general; nan if unknown."""
+        return float(self.normaliser() if callable(self.normaliser) else self.normaliser)
+
     def __getstate__(self) -> dict[str, Any]:
-        """State with the weights as an array: the function that computes them holds all rows."""
-        return {**self.__dict__, "weights": self.mu}
+        """State with weights and intercept as numbers: the functions that compute them hold all rows."""
+        return {**self.__dict__, "weights": self.mu, "normaliser": self.intercept}
 
     @property
     def primal_value(self) -> float:

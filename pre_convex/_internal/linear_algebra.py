@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from .typing import Array
+from .typing import Array, Index
 
 __all__ = [
     "EPS",
@@ -166,7 +166,7 @@ def least_squares(B: Array, U: Array, unit: Array | None = None) -> Array:
     return np.asarray((V @ ((V.T @ (U.T / unit).T).T / singular[keep] ** 2).T).T / unit).T
 
 
-def schur_complement(H: Array, keep: Array) -> Array:
+def schur_complement(H: Array, keep: Index) -> Array:
     """Curvature in the coordinates ``keep`` after minimising over the others; zero where it is only round-off.
 
     Examples
@@ -175,14 +175,14 @@ def schur_complement(H: Array, keep: Array) -> Array:
     array([[3.]])
     """
     other = np.setdiff1d(np.arange(len(H)), keep)
-    inner = H[np.ix_(keep, keep)]
+    inner: Array = H[np.ix_(keep, keep)]
     if not other.size:
         return inner
     cross = H[np.ix_(other, keep)]
     S = inner - cross.T @ solve_psd(H[np.ix_(other, other)], cross)
     noise = S.diagonal() <= 1e-14 * inner.diagonal()
     S[noise, :] = S[:, noise] = 0.0
-    return 0.5 * (S + S.T)
+    return np.asarray(0.5 * (S + S.T))
 
 
 def shrink_correlations(H: Array, size: float) -> Array:

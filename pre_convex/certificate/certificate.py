@@ -113,6 +113,8 @@ class Certificate:
         tol = check_tol(tol)
         scale = 1.0 + abs(self.primal_value)
         small = max(tol, 1e-8)
+        if not math.isfinite(self.gap):  # also if the value is infinite
+            return False
         if self.e_qn > 10.0 * float(np.sqrt(tol * scale)) * self.spread:
             return False
         return abs(self.gap) <= tol * scale and self.violation <= small and self.simplex_residual <= small

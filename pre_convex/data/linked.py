@@ -27,6 +27,7 @@ __all__ = [
     "Magnitude",
     "Move",
     "Moved",
+    "Reach",
     "Room",
     "capped_support",
     "intercept_at",
@@ -81,6 +82,15 @@ class Magnitude:
     theta: Array
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Reach:
+    """Largest t at which all s_j along θ + t d are below the limit of the divergence; answer: float."""
+
+    theta: Array
+    d: Array
+    level: int = ALL
+
+
 def linked_tilt(rows: Rows, link: Link, theta: Array, *, covariance: bool = True) -> Summary:
     """One pass at θ = (c, δ): loss, gradient and, optionally, Hessian.
 
@@ -122,7 +132,7 @@ def _link_of(rows: Rows, link: Link) -> Link:
 
 def _base(rows: Rows, chunk: slice) -> Array:
     """Base weights π of a chunk."""
-    return np.exp(rows.log_base[chunk])
+    return np.asarray(np.exp(rows.log_base[chunk]))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -234,6 +244,18 @@ def _magnitude(rows: Rows, link: Link, theta: Array) -> tuple[float, Array]:
     return value, size
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def _reach(rows: Rows, link: Link, theta: Array, d: Array) -> float:
+    link, both = _link_of(rows, link), np.column_stack([theta[1:], d[1:]])
+    offset, reach = np.array([_offset(rows, theta), _offset(rows, d)]), math.inf
+    for chunk, f in rows.shifted_chunks():
+        z = f @ both + offset
+        free = np.isinf(link.take(chunk).upper) & (rows.log_base[chunk] > -np.inf) & (z[:, 1] > 0.0)
+        way = (link.divergence.limit - z[:, 0]) / z[:, 1]
+        reach = min(reach, float(way.min(initial=math.inf, where=free)))
+    return reach
+
+
 def linked_scores(rows: Rows, theta: Array) -> tuple[Array, Array]:
     """(s, π) of every row in order: s_j = c + ⟨δ, F_j − b⟩ and the base weights."""
     blocks = sorted(rows.reduce(partial(_scores, theta=theta), add), key=itemgetter(0))
@@ -317,6 +339,9 @@ class LinkedRows(Alone):
                 return Moved(_shifted_moment(moment, rows), cost, furthest, size)
             case Magnitude():
                 return self.rows[ALL].reduce(partial(_magnitude, link=self.link, theta=request.theta), _add_each)
+            case Reach():
+                reach = partial(_reach, link=self.link, theta=request.theta, d=request.d)
+                return self.rows[request.level].reduce(reach, min)
             case Height():
                 z, pi = linked_scores(self.rows[request.level], np.append(0.0, request.direction[1:]))
                 return capped_support(z, pi / pi.sum(), self.link)

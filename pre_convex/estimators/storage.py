@@ -109,6 +109,7 @@ def _header(fit: PosteriorRatio, arrays: dict[str, Any]) -> dict[str, Any]:
             "raw": None if fit.solution_.raw is None else asdict(fit.solution_.raw),
             "settings": _plain(fit.solution_.settings),
             "trace": [list(stage) for stage in fit.solution_.trace],
+            "normaliser": fit.solution_.intercept if np.isfinite(fit.solution_.intercept) else None,
             **{name: getattr(fit.solution_, name) for name in SOLUTION_FIELDS},
         },
     }
@@ -183,7 +184,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
         problem = problem.with_log_weights(**logs)  # normalising again would change their last bits
     fit.problem_ = problem
     facts = dict(header["solution"])
-    raw, trace = facts.pop("raw"), facts.pop("trace", ())
+    raw, trace, normaliser = facts.pop("raw"), facts.pop("trace", ()), facts.pop("normaliser", None)
     fit.solution_ = Solution(
         delta=arrays["delta"],
         weights=arrays["mu"],
@@ -192,6 +193,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
         raw=None if raw is None else Certificate(**raw),
         settings=_settings(facts.pop("settings", None)),
         trace=tuple(Stage(*stage) for stage in trace),
+        normaliser=np.nan if normaliser is None else normaliser,
         **facts,
     )
     fit._finish()

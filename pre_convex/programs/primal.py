@@ -66,7 +66,8 @@ def primal_program(
     else:
         delta, linear = variable, -cp.Constant(problem.target, name="b") @ variable
         scores = cp.Constant(F, name="F") @ delta
-    intercept, fixed = None, []
+    intercept: Any = None
+    fixed: list[Any] = []
     if problem.exponential:
         terms = [linear, cp.log_sum_exp(cp.Constant(problem.log_base[rows], name="a") + scores)]
     else:

@@ -6,6 +6,7 @@ the penalty leaves free, and requests are answered by :class:`~pre_convex.data.l
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from .._internal.typing import Array
 from ..certificate.certificate import NO_PROOF, Proof, sizes_of
 from ..certificate.family import certificate_at, prove_linked
 from ..certificate.lift import Sizes
-from ..data.linked import LinkedRows, intercept_at
+from ..data.linked import LinkedRows, Reach, intercept_at
 from ..data.requests import Level, Requests
 from ..penalties import Penalty, with_intercept
 from ..problem import RatioProblem
@@ -25,12 +26,42 @@ from .stages import NewtonResult, Staged
 
 __all__ = ["newton_linked"]
 
-#: weights whose sum is this far from one get a better intercept
-NORMALISED = 1e-12
+#: share of the way to the first infinite ratio that a step may take, and squared decrement below which none is near
+TO_LIMIT, SHORT = 0.95, 1e-2
+#: weights whose sum is further from one than this get a better intercept when it is asked for
+NORMALISED = 1e-13
+
+
+class LinkedDescent(Descent):
+    """Newton in θ = (c, δ), which stays where all ratios are finite."""
+
+    limited = False
+
+    def run(self, point: Point, aim: float, limit: int | None = None) -> Requests[Point]:
+        """Go back towards zero first, if the start has infinite ratios, as that of a sample may."""
+        if self.limited and not math.isfinite(point.value):
+            reach = yield Reach(np.zeros_like(point.delta), point.delta, self.level.number)
+            self.exact, self.decrement = True, math.inf
+            point = yield from self.at(0.5 * reach * point.delta)
+        return (yield from super().run(point, aim, limit))
+
+    def _longest(self, point: Point, d: Array) -> Requests[float]:
+        """At most most of the way to the first infinite ratio."""
+        t: float = yield from super()._longest(point, d)
+        if self.limited and self.decrement > SHORT:
+            t = min(t, TO_LIMIT * (yield Reach(point.delta, d, self.level.number)))
+        return t
 
 
 class LinkedStages(Staged):
     """The stages in θ = (c, δ), with the certificate [FY]."""
+
+    limited = False
+
+    def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
+        descent = LinkedDescent(level, self.penalty, self.settings, self.clock, self.sizes.shift, curvature, variances)
+        descent.limited = self.limited
+        return descent
 
     def _share(self, point: Point, level: Level) -> Requests[float]:
         """Effective sample size of the weights as a share of the rows."""
@@ -65,17 +96,16 @@ def newton_linked(
         settings = replace(settings, small=max(settings.small, n * (k + 1)))
     with single_threaded_blas(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         delta = penalty.start(k) if start is None else start
-        theta = np.append(intercept_at(problem.rows, problem.link, delta), delta)
+        at_base = not (np.any(delta) or problem.link.per_row)  # the bounds are then on both sides of one
+        theta = np.append(0.0 if at_base else intercept_at(problem.rows, problem.link, delta), delta)
         staged = LinkedStages(
             n, k + 1, with_intercept(penalty, k), settings, extended, theta,
             row_cost=problem.rows.subset_cost, collinear_ends=False, verbose=verbose,
         )  # fmt: skip
+        staged.limited = bool(np.isfinite(problem.link.divergence.limit) and np.any(np.isinf(problem.link.upper)))
         outcome = LinkedRows(problem.rows, problem.link).run(staged.run())
         theta = outcome.point.delta
         certificate = certificate_at(problem, theta, outcome.point.summary, penalty, outcome.proof)
-        intercept = float(theta[0])
-        if not abs(outcome.point.gradient[0]) <= NORMALISED:
-            intercept = intercept_at(problem.rows, problem.link, theta[1:], intercept)
     return NewtonResult(
         np.array(theta[1:]),
         certificate,
@@ -83,5 +113,5 @@ def newton_linked(
         outcome.passes,
         outcome.reason,
         tuple(staged.trace),
-        intercept=intercept,
+        intercept=float(theta[0]) if abs(outcome.point.gradient[0]) <= NORMALISED else None,
     )

@@ -208,9 +208,14 @@ class Descent:
         margin = -self.penalty.value(point.delta) - top
         return bool(margin > 1e-9 * abs(top))
 
+    def _longest(self, point: Point, d: Array) -> Requests[float]:
+        """Share of a step to begin with."""
+        yield from ()
+        return min(1.0, self.settings.max_step / math.sqrt(max(self.decrement, 1e-300)))
+
     def _search(self, point: Point, d: Array) -> Requests[Point | None]:
         """Backtrack from the full step, or from the longest one allowed, until the value decreases enough."""
-        t = min(1.0, self.settings.max_step / math.sqrt(max(self.decrement, 1e-300)))
+        t = yield from self._longest(point, d)
         rise = self.penalty.value(point.delta + d) - point.penalty
         slope0 = float(point.gradient @ d)
         fall = -slope0 - rise

@@ -208,7 +208,11 @@ def _newton_solution(
     delta = found.delta
     return Solution(
         delta=delta,
-        intercept=found.intercept - float(problem.target @ delta),
+        normaliser=(
+            (lambda: problem.intercept(delta))
+            if found.intercept is None
+            else found.intercept - float(problem.target @ delta)
+        ),
         weights=lambda: problem.mu(delta),
         status=Status.INACCURATE,
         certificate=found.certificate,

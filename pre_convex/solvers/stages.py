@@ -263,7 +263,7 @@ class Staged:
 class NewtonResult:
     """Where Newton stopped on one problem: δ, its certificate, and the work done; fields as in :class:`Outcome`.
 
-    ``intercept`` is c for rows relative to the target; nan if it is not known.
+    ``intercept`` is c for rows relative to the target; ``None`` if it is still to be computed from δ.
     """
 
     delta: Array
@@ -274,7 +274,7 @@ class NewtonResult:
     trace: tuple[Stage, ...]
     free_directions: int = 0
     may_diverge: bool = False
-    intercept: float = math.nan
+    intercept: float | None = None
 
 
 def newton(

@@ -295,3 +295,11 @@ def test_what_the_family_does_not_cover_is_refused(terms):
     for call in calls:
         with pytest.raises(pre.DataError):
             call()
+
+
+def test_files_keep_the_intercept(tmp_path):
+    rng = np.random.default_rng(0)
+    fit = pre.KLIEP().fit(rng.normal(0.3, 1.0, (50, 2)), rng.normal(size=(80, 2)))
+    pre.save(fit, tmp_path / "fit.npz")
+    assert pre.load(tmp_path / "fit.npz").solution_.intercept == fit.solution_.intercept
+    assert fit.log_ratio([[0.0, 0.0]])[0] == pytest.approx(fit.solution_.intercept, abs=1e-12)
