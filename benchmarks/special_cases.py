@@ -202,6 +202,26 @@ def _all_rows(original: Function) -> Function:
     return lambda self, share: self.n
 
 
+def _no_sample(original: Function) -> Function:
+    """All rows from the start, however many there are."""
+
+    def function(self: Any) -> None:
+        self.settings = replace(self.settings, small=self.n * self.k)
+        original(self)
+
+    return function
+
+
+def _with_secants(original: Function) -> Function:
+    """Secants for tiny problems, too."""
+
+    def function(self: Any, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
+        self.always = False
+
+    return function
+
+
 def _first_changed(result: Any, arguments: tuple[Any, ...]) -> bool:
     return result is not arguments[0]
 
@@ -212,6 +232,18 @@ def _fewer_rows(result: Any, arguments: tuple[Any, ...]) -> bool:
 
 def _failed(result: Any, arguments: tuple[Any, ...]) -> bool:
     return result is None
+
+
+def _is_large(result: Any, arguments: tuple[Any, ...]) -> bool:
+    return bool(arguments[0].n * arguments[0].k > arguments[0].settings.small)
+
+
+def _is_tiny(result: Any, arguments: tuple[Any, ...]) -> bool:
+    return bool(arguments[0].always)
+
+
+def _is_false(result: Any, arguments: tuple[Any, ...]) -> bool:
+    return not result
 
 
 def _never(result: Any, arguments: tuple[Any, ...]) -> bool:
@@ -228,8 +260,12 @@ SPECIAL_CASES = (
     SpecialCase("norms 1, inf: guesses", (Switch(polyhedral.PolyhedralPenalty, "_guess", returning(None)),)),
     SpecialCase("norm 1: search of ties", (Switch(linf, "search_ties", returning(None)),)),
     SpecialCase("norm inf: search of signs", (Switch(l1, "search_signs", returning(None)),)),
+    SpecialCase("hull first if k >= n", (Switch(solve, "_far_outside", returning(None), was_true),)),
     SpecialCase("own coordinates", (Switch(stages, "_in_coordinates", _in_given_coordinates),)),
+    SpecialCase("collinear columns noticed", (Switch(stages, "well_conditioned", returning(True), _is_false),)),
+    SpecialCase("sample and subset", (Switch(stages.Staged, "__post_init__", _no_sample, _is_large),)),
     SpecialCase("subset", (Switch(stages.Staged, "_subset_size", _all_rows, _fewer_rows),)),
+    SpecialCase("covariances in every pass of tiny problems", (_descent("__init__", _with_secants, _is_tiny),)),
     SpecialCase("shrink_correlations", (Switch(stages, "shrink_correlations", keeping(0), _first_changed),)),
     SpecialCase("secants", (Switch(newton, "update_curvature", keeping(0), _first_changed),)),
     SpecialCase(
@@ -241,7 +277,7 @@ SPECIAL_CASES = (
         ),
     ),
     SpecialCase("_misses_gradient", (_descent("_misses_gradient", returning(False), was_true),)),
-    SpecialCase("_diverges", (_descent("_diverges", asking_nothing(False), was_true),)),
+    SpecialCase("_separates", (_descent("_separates", asking_nothing(False), was_true),)),
     SpecialCase("_may_diverge", (Switch(stages.Staged, "_may_diverge", asking_nothing(False), was_true),)),
     SpecialCase("smaller balls after the first", (Switch(ball.BallPenalty, "directions", _first_direction),)),
     SpecialCase("lift: fixed directions", (Switch(lift, "null_part", returning(None), was_true),)),

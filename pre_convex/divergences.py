@@ -66,6 +66,10 @@ class Divergence(ABC):
         """φ(t + change) − φ(t) − φ'(t) · change, never negative."""
         return np.maximum(self.phi(t + change) - self.phi(t) - self.slope(t) * change, 0.0)
 
+    def growth(self, x: float) -> float:
+        """Bound on φ''(u)/φ''(t) for |u − t| ≤ x min(t, 1/φ''(t)), x < 1; that of powers of t from −2 to 0."""
+        return 1.0 / (1.0 - x) ** 2
+
     @abstractmethod
     def dual_atom(self, mu: Any, pi: Any) -> Any:
         """Σ_j π_j φ(μ_j/π_j) in cvxpy."""
@@ -329,11 +333,21 @@ class Link:
             clipped = (t <= self.lower) | (t >= self.upper)
         return self.divergence.increase(t, change) + np.where(clipped, np.maximum(price, 0.0), 0.0)
 
-    def room(self, t: Array) -> Array:
-        """How far a lift may move a ratio: min(1/φ''(t), t − lo, hi − t): anything less stays strictly within."""
+    def width(self, t: Array) -> Array:
+        """1/φ''(t), the derivative of the ratio with respect to s, also on the bounds."""
         with np.errstate(divide="ignore"):
-            width = 1.0 / self.divergence.second(t)
-        return np.maximum(np.minimum(np.minimum(width, t - self.lower), self.upper - t), 0.0)
+            return np.asarray(1.0 / self.divergence.second(t))
+
+    def room(self, t: Array, accuracy: float = 0.0) -> Array:
+        """How far a lift may move a ratio: min(1/φ''(t), t − lo, hi − t); anything less stays strictly within.
+
+        ``accuracy`` is that of s; then the room is less than that of every ratio that t may stand for.
+        """
+        width = self.width(t)
+        room = np.minimum(np.minimum(width, t - self.lower), self.upper - t)
+        if accuracy:
+            room = 0.99 * room - 4.0 * accuracy * width - 16.0 * EPS * t
+        return np.maximum(room, 0.0)
 
     def intercept(self, z: Array, pi: Array, guess: float = 0.0) -> float:
         """The c at which the weights π t(c + z) sum to one, by Newton within a bracket; all rows are in memory.

@@ -15,7 +15,6 @@ __all__ = [
     "EPS",
     "PsdSolver",
     "eigen_directions",
-    "least_squares",
     "null_directions",
     "null_part",
     "schur_complement",
@@ -36,19 +35,34 @@ RANK_TOLERANCE = 1e-14
 RESIDUAL_TOLERANCE = 1e-6
 #: correlations are shrunk only if the estimated shrinkage factor is at most this
 MAX_SHRINKAGE_FACTOR = 0.5
+#: squared pivots of a Cholesky factor, relative to the diagonal, above which a matrix is certainly regular, and above
+#: which it is well conditioned
+REGULAR_PIVOT, WELL_CONDITIONED_PIVOT = 1e-8, 1e-6
+
+#: minimum without the wrapper of NumPy's method, which takes longer than a reduction of a few numbers
+_min = np.minimum.reduce
 
 
 def _unit_diagonal(H: Array) -> tuple[Array, Array]:
     """(C, s) with H = diag(s) C diag(s) and unit diagonal of C, so that scaling loses no digits."""
-    s = np.sqrt(np.maximum(H.diagonal(), 0.0))
-    s[s == 0.0] = 1.0
-    return H / s / s[:, None], s
+    s = _spreads(H)
+    C = H / s
+    C /= s[:, None]
+    return C, s
+
+
+def _spreads(H: Array) -> Array:
+    """Square roots of the diagonal; one where it is not positive."""
+    variances = H.diagonal()
+    if not _min(variances, initial=np.inf) > 0.0:
+        variances = np.where(variances > 0.0, variances, 1.0)
+    return np.asarray(np.sqrt(variances))
 
 
 def zero_noise_variances(H: Array, mean: Array) -> Array:
     """H with zero rows and columns where the variance is only round-off of the mean, as in a constant column."""
     noise = H.diagonal() <= (1e-14 * mean) ** 2
-    if noise.any():
+    if np.logical_or.reduce(noise):
         H = H.copy()
         H[noise, :] = H[:, noise] = 0.0
     return H
@@ -66,34 +80,47 @@ def solve_psd(H: Array, rhs: Array) -> Array:
 
 
 class PsdSolver:
-    """Maps rhs to H⁺ rhs; factors H once."""
+    """Maps rhs to H⁺ rhs; factors H once.
+
+    Cholesky factors need no scaling: their round-off is relative to each column. Null directions do.
+    """
 
     def __init__(self, H: Array) -> None:
-        self._C, self._s = _unit_diagonal(H)
-        self._factor, info = dpotrf(
-            self._C, lower=1
-        )  # direct LAPACK: SciPy's checks cost more than the work at small k
-        self._regular = info == 0 and self._factor.diagonal().min() ** 2 > 100 * RANK_TOLERANCE * len(self._C)
+        self._H = H
+        # LAPACK itself: for small k SciPy's checks cost more than the work
+        self._factor, info = dpotrf(H, lower=1)
+        self._pivot = _smallest_pivot(self._factor, H) if info == 0 else 0.0
 
     def __call__(self, rhs: Array) -> Array:
         """H⁺ rhs."""
-        C, s = self._C, self._s
+        if self._pivot > 100 * RANK_TOLERANCE * len(self._H):
+            x: Array = dpotrs(self._factor, rhs, lower=1)[0]
+            if self._pivot > REGULAR_PIVOT or self._solves(x, rhs):
+                return x
+        basis, values, s = self._eigen
         scaled = (rhs.T / s).T
-        if self._regular:
-            x = dpotrs(self._factor, scaled, lower=1)[0]
-            # the pivots of a singular matrix can look regular; the residual then does not
-            if not np.abs(C @ x - scaled).max(initial=0.0) > RESIDUAL_TOLERANCE * np.abs(scaled).max(initial=0.0):
-                return np.asarray((x.T / s).T)
-        basis, values = self._eigen
         with np.errstate(over="ignore", invalid="ignore"):  # columns of tiny variance
             return np.asarray(((basis @ ((basis.T @ scaled).T / values).T).T / s).T)
 
+    def _solves(self, x: Array, rhs: Array) -> bool:
+        """Whether the residual is small: the pivots of a singular matrix can look regular, the residual then not."""
+        s = _spreads(self._H)
+        left = np.abs((self._H @ x - rhs).T / s).max(initial=0.0)
+        return not left > RESIDUAL_TOLERANCE * np.abs(rhs.T / s).max(initial=0.0)
+
     @cached_property
-    def _eigen(self) -> tuple[Array, Array]:
-        """Eigenvectors and eigenvalues of C that count as positive."""
-        values, vectors = eigh(self._C)
-        keep = values > RANK_TOLERANCE * len(self._C) * max(values[-1], 1.0)
-        return vectors[:, keep], values[keep]
+    def _eigen(self) -> tuple[Array, Array, Array]:
+        """Eigenvectors and positive eigenvalues of H scaled to a unit diagonal, and the scales."""
+        C, s = _unit_diagonal(self._H)
+        values, vectors = eigh(C)
+        keep = values > RANK_TOLERANCE * len(C) * max(values[-1], 1.0)
+        return vectors[:, keep], values[keep], s
+
+
+def _smallest_pivot(factor: Array, H: Array) -> float:
+    """Smallest squared pivot of a Cholesky factor of H, relative to the diagonal of H."""
+    pivots = factor.diagonal()
+    return float(_min(pivots * pivots / H.diagonal(), initial=np.inf))
 
 
 def eigen_directions(H: Array) -> tuple[Array, Array]:
@@ -132,6 +159,8 @@ def null_part(H: Array, unit: Array) -> Callable[[Array], Array] | None:
     >>> null_part(np.diag([1e-12, 0.0, 1e12]), np.ones(3))(np.array([1.0, 2.0, 3.0]))
     array([0., 2., 0.])
     """
+    if well_conditioned(H):
+        return None
     null, s = _scaled_null(H)
     if not null.shape[1]:
         return None
@@ -141,29 +170,11 @@ def null_part(H: Array, unit: Array) -> Callable[[Array], Array] | None:
 
 def _scaled_null(H: Array) -> tuple[Array, Array]:
     """(N, s): orthonormal basis N of the null space of H / (s s'), whose diagonal is one."""
-    C, s = _unit_diagonal(H)
     if well_conditioned(H):  # costs a hundredth of the eigenvectors
-        return np.zeros((len(H), 0)), s
+        return np.zeros((len(H), 0)), _spreads(H)
+    C, s = _unit_diagonal(H)
     values, vectors = eigh(C)
     return vectors[:, values <= RANK_TOLERANCE * len(C) * max(float(values[-1]), 1.0)], s
-
-
-def least_squares(B: Array, U: Array, unit: Array | None = None) -> Array:
-    """(B'B)⁺ U computed from B, with twice the digits that B'B would have.
-
-    Columns are scaled by their norms, or by ``unit``. Parts of U outside the row space of B are dropped, preferably in
-    columns with a large unit.
-    """
-    if unit is None:
-        unit = np.sqrt(np.square(B).sum(axis=0))
-    unit = np.where(unit > 0.0, unit, 1.0)
-    factor = B / unit
-    if len(factor) > factor.shape[1]:
-        factor = np.asarray(np.linalg.qr(factor, mode="r"))
-    _, singular, rotation = np.linalg.svd(factor, full_matrices=False)
-    keep = singular > 100 * RANK_TOLERANCE * max(float(singular[0]), 1e-300)
-    V = rotation[keep].T
-    return np.asarray((V @ ((V.T @ (U.T / unit).T).T / singular[keep] ** 2).T).T / unit).T
 
 
 def schur_complement(H: Array, keep: Index) -> Array:
@@ -235,10 +246,8 @@ def symmetric_root(H: Array) -> Array:
 
 def well_conditioned(H: Array) -> bool:
     """Whether H, with columns scaled alike, is far from singular."""
-    if np.any(H.diagonal() <= 0.0):
-        return False
-    factor, info = dpotrf(_unit_diagonal(H)[0], lower=1)
-    return bool(info == 0 and factor.diagonal().min() > 1e-3)
+    factor, info = dpotrf(H, lower=1)
+    return info == 0 and _smallest_pivot(factor, H) > WELL_CONDITIONED_PIVOT
 
 
 def smallest_pivot_ratio(H: Array, base: Array) -> float:

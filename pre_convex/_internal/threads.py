@@ -1,7 +1,8 @@
 """Threads over blocks of rows: NumPy releases the interpreter's lock in products and exponentials.
 
-Inside a block BLAS runs in one thread. There are as many threads as BLAS was allowed, so that the usual settings work:
-``OPENBLAS_NUM_THREADS``, ``OMP_NUM_THREADS``, ``threadpoolctl.threadpool_limits``.
+Inside a block BLAS runs in one thread. Unless :func:`blocking` says otherwise, there are as many threads as BLAS was
+allowed, so that the usual settings work: ``OPENBLAS_NUM_THREADS``, ``OMP_NUM_THREADS``,
+``threadpoolctl.threadpool_limits``.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import wraps
 from threading import Lock, RLock, local
 from typing import Any, TypeVar, cast
 
-__all__ = ["cvxpy_lock", "map_threads", "single_threaded_blas", "warnings_ignored"]
+__all__ = ["block_size_or", "blocking", "cvxpy_lock", "map_threads", "single_threaded_blas", "warnings_ignored"]
 
 Out = TypeVar("Out")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,6 +31,14 @@ class _BlasLimit:
         self.libraries: list[Any] | None = None
         self.limited: list[tuple[Any, int]] = []
         self.pool: ThreadPoolExecutor | None = None
+        self.pools: dict[int, ThreadPoolExecutor] = {}
+
+    def pool_of(self, threads: int) -> ThreadPoolExecutor | None:
+        """Pool of a given number of threads; ``None`` for one."""
+        with self.lock:
+            if threads > 1 and threads not in self.pools:
+                self.pools[threads] = ThreadPoolExecutor(threads)
+            return self.pools.get(threads)
 
     def __enter__(self) -> ThreadPoolExecutor | None:
         with self.lock:
@@ -87,6 +97,8 @@ def _set_threads(counts: list[tuple[Any, int]]) -> None:
 _blas_limit = _BlasLimit()
 _thread = local()
 _cvxpy = RLock()
+#: number of threads and size of a block that the caller asked for
+_blocking: ContextVar[tuple[int | None, int | None]] = ContextVar("_blocking", default=(None, None))
 
 
 def _reset_after_fork() -> None:
@@ -106,6 +118,25 @@ if hasattr(os, "register_at_fork"):
 def single_threaded_blas() -> _BlasLimit:
     """Context manager and decorator: BLAS in one thread, because its own threads wait more than they work here."""
     return _blas_limit
+
+
+def blocking(threads: int | None, block_size: int | None) -> AbstractContextManager[None]:
+    """Use this number of threads and blocks of this size meanwhile; ``None`` for the defaults."""
+    return nullcontext() if threads is None and block_size is None else _blocking_set(threads, block_size)
+
+
+@contextmanager
+def _blocking_set(threads: int | None, block_size: int | None) -> Iterator[None]:
+    token = _blocking.set((threads, block_size))
+    try:
+        yield
+    finally:
+        _blocking.reset(token)
+
+
+def block_size_or(default: int) -> int:
+    """The size of a block that the caller asked for, or the default."""
+    return _blocking.get()[1] or default
 
 
 @contextmanager
@@ -135,7 +166,10 @@ def map_threads(function: Callable[[Any], Out], items: Sequence[Any]) -> list[Ou
         finally:
             _thread.in_pool = False
 
+    threads = _blocking.get()[0]
     with _blas_limit as pool:
+        if threads is not None:
+            pool = _blas_limit.pool_of(threads)
         if pool is None or len(items) == 1:
             return [function(item) for item in items]
         return list(pool.map(run, items))

@@ -23,26 +23,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._internal.entropy import safe_log
-from .._internal.linear_algebra import EPS, PsdSolver
+from .._internal.linear_algebra import EPS
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, MAX_PARAMETER, as_vector, check_tol
 from ..data.passes import Summary, tilt
-from ..data.requests import ALL, Alone, Requests, Tilt
-from ..penalties import Penalty, make_penalty
+from ..data.requests import ALL, Alone, Requests, Sizes, Tilt
+from ..penalties import BallPenalty, Penalty, Trial, make_penalty
 from ..problem import RatioProblem, as_problem
-from .lift import Lift, Sizes
+from .lift import Arithmetic, Lifted, RoundOff, lift, lift_in_own_coordinates
 
 __all__ = [
     "NO_PROOF",
     "Certificate",
     "Proof",
+    "arithmetic_of",
     "certificate_of",
     "certify",
     "make_certificate",
     "prove",
-    "sizes_of",
-    "value_round_off",
 ]
 
 #: once the gap is this small, no better bound is sought
@@ -77,6 +76,12 @@ class Certificate:
         Bound on the round-off of the value; part of the gap.
     spread : float
         Root of the total variance of the features under μ(δ); the unit of ``e_qn``.
+    last_digit : float
+        What the last digits of the target are worth, part of the gap. It is zero unless columns are linear
+        combinations of others to the last digits of the data. Then no weights match the target of those columns more
+        closely than it is known, and the gap is that of a target which agrees with the given one to its last digits.
+    dependent : tuple of int
+        Those columns.
 
     Examples
     --------
@@ -95,11 +100,14 @@ class Certificate:
     violation: float = 0.0
     noise: float = 0.0
     spread: float = np.inf
+    last_digit: float = 0.0
+    dependent: tuple[int, ...] = ()
 
     def proves(self, tol: float) -> bool:
         """Whether ``gap ≤ tol · (1 + |value|)``, with constraints and simplex satisfied to the same tolerance.
 
-        If μ was given, it must match δ too: moments may differ by at most a multiple of the root of that bound.
+        The part of the gap that is due to the last digits of the data does not count: no answer has a smaller one. If
+        μ was given, it must match δ too: moments may differ by at most a multiple of the root of that bound.
 
         Parameters
         ----------
@@ -117,7 +125,7 @@ class Certificate:
             return False
         if self.e_qn > 10.0 * float(np.sqrt(tol * scale)) * self.spread:
             return False
-        return abs(self.gap) <= tol * scale and self.violation <= small and self.simplex_residual <= small
+        return self.gap - self.last_digit <= tol * scale and self.violation <= small and self.simplex_residual <= small
 
     def __str__(self) -> str:
         return (
@@ -126,28 +134,37 @@ class Certificate:
         )
 
 
-def value_round_off(*sizes: float) -> float:
-    """Bound on the round-off of a value that is a sum of terms of these sizes.
-
-    The origin of the rows does not count: features and target are relative to it, and a small difference of two numbers
-    is exact.
-    """
-    return 4.0 * EPS * (1.0 + sum(abs(float(size)) for size in sizes))
-
-
 class Proof(NamedTuple):
-    """What a lift proves: the gap with its round-off, that round-off alone, and the spread of the features."""
+    """What a lift proves.
+
+    Attributes
+    ----------
+    gap : float
+        Duality gap, round-off included.
+    noise : float
+        Bound on the round-off of the value.
+    spread : float
+        Root of the total variance of the features.
+    last_digit : float
+        Part of the gap that is due to the last digits of the target, see :class:`Certificate`.
+    dependent : tuple of int
+        Columns that are combinations of others.
+    """
 
     gap: float
     noise: float
     spread: float
+    last_digit: float = 0.0
+    dependent: tuple[int, ...] = ()
 
 
 #: proof of a δ that separates the target from all rows, where the value is unbounded below
 NO_PROOF = Proof(math.inf, 0.0, math.inf)
 
 
-def prove(delta: Array, summary: Summary, penalty: Penalty, sizes: Sizes, level: int = ALL) -> Requests[Proof]:
+def prove(
+    delta: Array, summary: Summary, penalty: Penalty, arithmetic: Arithmetic, level: int = ALL
+) -> Requests[Proof]:
     """Duality gap of δ by a lift on the rows of one level.
 
     Parameters
@@ -158,28 +175,73 @@ def prove(delta: Array, summary: Summary, penalty: Penalty, sizes: Sizes, level:
         Result of a pass over all rows at δ.
     penalty : Penalty
         g(δ).
-    sizes : Sizes
-        Sizes that round-off is proportional to.
+    arithmetic : Arithmetic
+        How the passes compute.
     level : int, default ALL
         Number of the level that is lifted; any rows give a valid bound, more rows a tighter one.
     """
     on_level = summary
     if level != ALL or summary.covariance is None:
         on_level = yield Tilt(delta, True, level, weighted=False, guess=summary.log_z)
-    lift = Lift(delta, summary.log_z, on_level, level, sizes)
-    g, r = penalty.value(delta), -summary.mean
-    noise = value_round_off(summary.log_z, float(lift.size @ np.abs(delta)), g, sizes.offset)
-    gap = math.inf
-    if math.isfinite(noise) and np.all(np.isfinite(lift.scatter)):  # after overflow nothing can be proven
-        lifted = yield from lift.feasible(penalty, delta, r)
-        if lifted is not None:
-            gap = lifted.slack + float(lifted.remainder @ np.abs(delta)) + lifted.cost
-    return Proof(gap + noise, noise, float(np.sqrt(lift.spread @ lift.spread)))
+    H, round_off = on_level.covariance, RoundOff(delta, summary, (yield Sizes()), arithmetic)
+    assert H is not None  # it was asked for
+    noise = round_off.value + EPS * (delta.size + 4) * penalty.value(delta)
+    proof = Proof(math.inf, noise, float(np.sqrt(np.sum(np.maximum(H.diagonal(), 0.0)))))
+    if not (math.isfinite(noise) and np.all(np.isfinite(H))):  # after overflow nothing can be proven
+        return proof
+    found = yield from _lift_to_feasible(delta, delta, summary, on_level, level, penalty, round_off, arithmetic)
+    if found is None:
+        return proof
+    lifted, trial = found
+    relaxed = isinstance(penalty, BallPenalty) and penalty.relaxed
+    last_digit = 0.0 if relaxed else float(np.sum(lifted.missed * np.abs(delta)))
+    gap = trial.slack + lifted.cost + last_digit + noise
+    return proof._replace(gap=gap, last_digit=last_digit, dependent=lifted.dependent)
 
 
-def sizes_of(problem: RatioProblem) -> Sizes:
-    """Sizes that the round-off of one problem is proportional to."""
-    return Sizes(np.abs(problem.target), np.zeros(problem.k) + problem.rows.shift_size)
+def _lift_to_feasible(
+    delta: Array,
+    at: Array,
+    summary: Summary,
+    on_level: Summary,
+    level: int,
+    penalty: Penalty,
+    round_off: RoundOff,
+    arithmetic: Arithmetic,
+) -> Requests[tuple[Lifted, Trial] | None]:
+    """Lift of the weights at δ to weights that are feasible for [D], and their residual with its slack at another δ.
+
+    The lift in the given coordinates is cheap and usually enough; if the columns are nearly collinear, it is made in
+    coordinates of their own. ``None`` if neither is proven to exist.
+    """
+    assert on_level.covariance is not None  # it was asked for
+    r, margin = -summary.mean, np.zeros(delta.size)
+    H = math.exp(min(on_level.log_z - summary.log_z, 0.0)) * on_level.covariance
+    trial = penalty.trial(at, r, H, margin)
+    if trial is None:
+        return None
+    lifted = yield from lift(delta, summary, trial.residual, trial.error, on_level, level, round_off, arithmetic)
+    ball = penalty if isinstance(penalty, BallPenalty) and penalty.relaxed else None
+    for _ in range(0 if lifted else 3):
+        lifted = yield from lift_in_own_coordinates(
+            delta, summary.log_z, trial.residual, trial.error, round_off, arithmetic, relaxed=ball is not None
+        )
+        if lifted is None or ball is None or ball.norm(lifted.missed) <= ball.norm(margin):
+            break
+        margin = 4.0 * lifted.missed  # the residual is off by what is missed, and has to be in the ball all the same
+        trial = penalty.trial(at, r, H, margin)
+        if trial is None:
+            return None
+        lifted = None
+    return None if lifted is None else (lifted, trial)
+
+
+def arithmetic_of(problem: RatioProblem) -> Arithmetic:
+    """How the passes of one problem compute."""
+    rows = problem.rows
+    shift = np.zeros(problem.k) + rows.shift_size
+    depths = rows.depth, rows.log_z_depth
+    return Arithmetic(shift, np.abs(problem.target), *depths, problem.n_q, accuracy=rows.accuracy)
 
 
 def make_certificate(
@@ -213,7 +275,8 @@ def make_certificate(
         return linked_certificate(problem, delta, mu, penalty)
     if summary is None or summary.covariance is None:
         summary = tilt(problem.rows, delta)
-    proof = Alone(problem.rows).run(prove(delta, summary, penalty, sizes_of(problem)))
+    arithmetic = arithmetic_of(problem)
+    proof = Alone(problem.rows).run(prove(delta, summary, penalty, arithmetic))
     if mu is None:
         return certificate_of(problem, delta, summary, penalty, proof)
     mu = as_vector(mu, "mu", problem.n_q, limit=MAX_ENTRY)
@@ -223,34 +286,39 @@ def make_certificate(
     value = summary.log_z + penalty.value(delta)
     r = problem.residual(clean)
     if proof.gap > NEGLIGIBLE_GAP * (1.0 + abs(value)) and clean.any() and problem.rows.in_memory:
-        lower = Alone(problem.rows.with_log_base(safe_log(clean))).run(_dual_bound(problem, clean, delta, penalty))
-        proof = proof._replace(gap=min(proof.gap, value - lower + proof.noise))
+        rows = problem.rows.with_log_base(safe_log(clean))
+        lower = Alone(rows).run(_dual_bound(problem, clean, delta, penalty, arithmetic))
+        proof = proof._replace(gap=min(proof.gap, max(value - lower, 0.0) + proof.noise))
     e_qn = float(np.linalg.norm(r + summary.mean))
     certificate = certificate_of(problem, delta, summary, penalty, proof, r)
     return replace(certificate, simplex_residual=simplex, e_qn=e_qn if e_qn > 1e-14 * proof.spread else 0.0)
 
 
-def _dual_bound(problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty) -> Requests[float]:
-    """D(μ') − g*(r') of a lift μ' of given weights, which are base weights tilted by zero; −inf if there is none."""
-    zero = np.zeros(problem.k)
+def _dual_bound(
+    problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty, arithmetic: Arithmetic
+) -> Requests[float]:
+    """Lower bound of D(μ') − g*(r') for a lift μ' of given weights, which are base weights tilted by zero.
+
+    With h_j = a_j − log μ_j, D(μ') = −KL(μ' ‖ μ) + Σ μ'_j h_j, and the last sum differs from D(μ) = Σ μ_j h_j by no
+    more than √q times the standard deviation of h, over Σν. The bound is −inf if there is no lift.
+    """
     if np.any(problem.log_base[mu > 0.0] == -np.inf):  # a lift only rescales weights, and these must be zero
         return -math.inf
+    zero = np.zeros(problem.k)
     summary = yield Tilt(zero, True)
-    lift, r = Lift(zero, 0.0, summary, ALL, sizes_of(problem)), -summary.mean
-    lifted = yield from lift.feasible(penalty, delta, r)
-    if lifted is None:
+    round_off = RoundOff(zero, summary, (yield Sizes()), arithmetic)
+    found = yield from _lift_to_feasible(zero, delta, summary, summary, ALL, penalty, round_off, arithmetic)
+    if found is None:
         return -math.inf
-    G = problem.rows.take(slice(None)).features - lift.mean
-    weights = mu * (1.0 + (G @ lifted.d - lifted.drift))
-    weights = weights / weights.sum()
-    positive = weights > 0.0
-    entropy = problem.log_base[positive] - np.log(weights[positive])
-    depth = float(weights[positive] @ np.abs(problem.log_base[positive]))
-    # what is left of the moment is worth ⟨λ, remainder⟩, λ being the multipliers of the moments in D
-    multipliers = np.abs(delta) + np.abs(PsdSolver(lift.scatter)((weights[positive] * entropy) @ G[positive]))
-    round_off = 2.0 * float(lifted.remainder @ multipliers) + value_round_off(depth)
-    conjugate = lifted.slack - penalty.value(delta) + float(lifted.residual @ delta)
-    return float(weights[positive] @ entropy) - conjugate - round_off
+    lifted, trial = found
+    weights, a = mu[mu > 0.0], problem.log_base[mu > 0.0]
+    h = a - np.log(weights)
+    average = float(weights @ h)
+    deviation = math.sqrt(float(weights @ np.square(h - average)))
+    terms = float(weights @ (np.abs(a) + np.abs(np.log(weights))))
+    conjugate = trial.slack - penalty.value(delta) + float(trial.residual @ delta)
+    moved = math.sqrt(lifted.q) * deviation / (1.0 - lifted.q) + float(np.sum(lifted.missed * np.abs(delta)))
+    return average - moved - lifted.cost - conjugate - EPS * arithmetic.depth * (1.0 + terms)
 
 
 def certificate_of(
@@ -271,6 +339,8 @@ def certificate_of(
         violation=penalty.violation(delta),
         noise=proof.noise,
         spread=proof.spread,
+        last_digit=proof.last_digit,
+        dependent=proof.dependent,
     )
 
 

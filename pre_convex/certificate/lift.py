@@ -1,4 +1,19 @@
-"""[LIFT]: weights near the tilted ones with a prescribed moment, and the cost of moving there."""
+"""[LIFT]: weights with a prescribed moment exist near the tilted ones, and a bound on what moving there costs.
+
+Let G_j = F_j − b + r', so that weights ν ≥ 0 have the residual r' if Σ ν_j G_j = 0; scaling ν to sum to one changes
+nothing. From the tilted weights μ, ν_j = μ_j (1 + c_j) with c_j = ⟨G_j, d⟩, d = −S⁻¹ m, m = Σ μ_j G_j and
+S = Σ μ_j G_j G_j', satisfies this exactly, in real arithmetic. With q = m'S⁻¹m = Σ μ_j c_j² < 1 and c_j ≥ −x, x < 1,
+
+    KL(ν / Σν ‖ μ) ≤ ½ (1 + x) q / (1 − √q),
+
+because (1 + c) log(1 + c) ≤ c + ½ (1 + x) c², and Σν = 1 + Σ μ_j c_j ≥ 1 − √q. So no weights have to be computed:
+bounds on m, S and the c_j are enough, and bounds on their round-off make the proof one in real arithmetic. An error in
+m or S changes q by its square or by a factor. S may be a sum over some of the rows only; the bound is then larger and
+still valid.
+
+The bounds are those of worst-case analysis: a sum of products is off by at most the unit round-off times the number of
+additions times the sum of the absolute values of its terms, in whatever order they are added.
+"""
 
 from __future__ import annotations
 
@@ -6,134 +21,281 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri
 
-from .._internal.linear_algebra import EPS, PsdSolver, null_part
-from .._internal.typing import Array
+from .._internal.linear_algebra import EPS
+from .._internal.typing import Array, Index
+from ..data.affine_span import LAST_PLACES
 from ..data.passes import Summary
-from ..data.requests import Push, Pushed, Requests
-from ..penalties import Penalty
+from ..data.requests import ALL, Lowest, Ranges, Requests, Whiten, Whitened
+from ..data.rows import Reach
 
-__all__ = ["Lift", "Lifted", "Sizes"]
+__all__ = ["Arithmetic", "Lifted", "RoundOff", "lift", "lift_in_own_coordinates", "whitening"]
 
-#: round-off of a sum, relative to the size of its terms
-ROUND_OFF = 4.0 * EPS
-#: relative accuracy of a target: a mean of collinear columns, computed in float64, may be this far from collinear
-TARGET_NOISE = 1e-13
-#: rounds of iterative refinement
-ROUNDS = 3
+#: unit round-off of float64
+UNIT = 0.5 * EPS
+#: log of the smallest positive float, and more: logs of weights that do not underflow are above minus this
+LOG_TINY = 800.0
+#: relative error of S in its own metric up to which a lift is trusted
+WELL_KNOWN = 0.5
+#: passes that look for coordinates in which S is close to the identity
+ROUNDS = 5
+#: size of a coordinate, relative to its terms, below which it may be their round-off
+CANCELS = 1e-4
+#: pivots of a correlation matrix below this are computed again in coordinates of their own
+SMALL_PIVOT = 1e-9
 
 
-class Sizes(NamedTuple):
-    """Numbers that round-off is proportional to, apart from the features relative to the target.
+class Arithmetic(NamedTuple):
+    """How the passes of a problem compute, apart from the size of the features.
 
     Attributes
     ----------
-    target : ndarray of shape (k,)
-        Absolute values of the target, which is known to its last digits only.
     shift : ndarray of shape (k,)
         Absolute values of what passes subtract from their sums.
+    target : ndarray of shape (k,)
+        Absolute values of the target.
+    depth, log_z_depth : int
+        Additions that an entry goes through in a sum over rows, and in the sum of all weights.
+    rows : int
+        Number of rows.
     offset : float
         Constants that cancel in the logits.
+    accuracy : float
+        Relative accuracy of the features as they are stored: one unit in the last place.
     """
 
-    target: Array
     shift: Array
+    target: Array
+    depth: int
+    log_z_depth: int
+    rows: int
     offset: float = 0.0
+    accuracy: float = EPS
+
+
+class RoundOff:
+    """Bounds on the round-off of a pass at δ.
+
+    Attributes
+    ----------
+    value : float
+        Of log Z.
+    mean : ndarray of shape (k,)
+        Of F'μ − b.
+    second : float
+        Of Σ μ_j f_i f_l, relative to the roots of Σ μ_j f_i² and Σ μ_j f_l².
+    weights : float
+        Root mean square, under μ, of the weights' relative errors.
+    largest : ndarray of shape (k,)
+        Bound on the features themselves, relative to the target.
+    """
+
+    def __init__(self, delta: Array, summary: Summary, reach: Reach, arithmetic: Arithmetic) -> None:
+        size, k = np.abs(delta), delta.size
+        shift, depth, rows, offset = arithmetic.shift, arithmetic.depth, arithmetic.rows, arithmetic.offset
+        ess = summary.ess if summary.ess >= 1.0 else 1.0
+        # Σ μ|f| ≤ (Σ μ²)^½ (Σ f²)^½, and Σ μ f² ≤ max μ Σ f²
+        average = np.minimum(reach.largest, reach.root / math.sqrt(ess)) + shift
+        root_mean = np.minimum(reach.largest, reach.root / ess**0.25) + shift
+        self.largest = reach.largest + shift
+        # a logit has k products and a few more terms; those that are not products are at most this large on average
+        constants = 2.0 * (abs(summary.log_z) + math.log(rows) + offset) + 20.0
+        self.value = UNIT * ((k + 8) * float(size @ average) + constants + arithmetic.log_z_depth)
+        self.weights = UNIT * ((k + 8) * float(size @ root_mean) + constants)
+        self.mean = UNIT * (depth + k + 8) * average + self.weights * root_mean
+        any_weight = UNIT * ((k + 8) * float(size @ self.largest) + constants + LOG_TINY)
+        self.second = UNIT * 3.0 * (depth + k + 10) + any_weight
 
 
 class Lifted(NamedTuple):
-    """Weights μ' that are feasible for [D].
+    """What a lift proves.
 
     Attributes
     ----------
-    residual : ndarray of shape (k,)
-        r' = b − F'μ', up to the remainder.
-    slack : float
-        Bound on g(δ) + g*(r') − ⟨r', δ⟩.
-    d, drift : ndarray of shape (k,) and float
-        The corrections are c_j = ⟨F_j − m, d⟩ − drift.
     cost : float
         Bound on KL(μ' ‖ μ).
-    remainder : ndarray of shape (k,)
-        Absolute values of what is missing in the moment.
+    q : float
+        Bound on Σ μ_j c_j².
+    dependent : tuple of int
+        Columns that are combinations of others to their last digits, or constant.
+    missed : ndarray of shape (k,)
+        Bound on what the moments of μ' miss in those columns.
     """
 
-    residual: Array
-    slack: float
-    d: Array
-    drift: float
     cost: float
-    remainder: Array
+    q: float
+    dependent: tuple[int, ...]
+    missed: Array
 
 
-class Lift:
-    """[LIFT] on the rows of one level: μ'_j = μ_j (1 + c_j), c_j = ⟨F_j − m, d⟩, moves the moment by a given amount.
-
-    A change with all c_j ≥ −1 costs KL(μ' ‖ μ) ≤ ½ (1 + x) Σ μ_j c_j², x = max(0, −min c_j): (1 + c) log(1 + c) − c is
-    at most c²/2 for c ≥ 0, and at most (1 + |c|) c²/2 for −1 ≤ c ≤ 0.
+def lift(
+    delta: Array,
+    summary: Summary,
+    r: Array,
+    r_error: Array,
+    on_level: Summary,
+    level: int,
+    round_off: RoundOff,
+    arithmetic: Arithmetic,
+) -> Requests[Lifted | None]:
+    """Lift of the tilted weights to residual r, on the rows of one level; ``None`` if it is not proven to exist.
 
     Parameters
     ----------
     delta : ndarray of shape (k,)
-        δ of the tilted weights.
-    log_z : float
-        Log Z of all rows at δ.
+        δ.
     summary : Summary
-        Log Z, mean m and covariance on the rows of the level.
+        Pass over all rows at δ.
+    r, r_error : ndarrays of shape (k,)
+        Residual, known to this accuracy.
+    on_level : Summary
+        Pass over the rows of the level, with covariance.
     level : int
         Number of the level.
-    sizes : Sizes
-        Sizes of numbers whose round-off a lift cannot remove.
+    round_off : RoundOff
+        Bounds on the round-off of the pass over all rows.
+    arithmetic : Arithmetic
+        How the passes compute.
     """
-
-    def __init__(self, delta: Array, log_z: float, summary: Summary, level: int, sizes: Sizes) -> None:
-        assert summary.covariance is not None  # it was asked for
-        self.delta, self.log_z, self.level = delta, log_z, level
-        self.mean = summary.mean
-        self.total = math.exp(min(summary.log_z - log_z, 0.0)) or 1.0
-        self.scatter = summary.covariance * self.total
-        self.spread = np.sqrt(np.maximum(summary.covariance.diagonal(), 0.0))
-        self.size = np.abs(self.mean) + self.spread + sizes.shift
-        self._target = sizes.target
-
-    def feasible(self, penalty: Penalty, delta: Array, r: Array) -> Requests[Lifted | None]:
-        """The lift of weights with residual r to weights that are feasible for [D]; ``None`` if none is found."""
-        margin = ROUND_OFF * (np.abs(r) + self.size)  # round-off of a moment
-        if penalty.relaxed:
-            for d in penalty.directions(delta, r, self.scatter):
-                pushed = yield Push(self.delta, self.log_z, self.mean, d, self.level)
-                residual = r - pushed.moved
-                slack = penalty.slack(delta, residual, margin)
-                if slack < math.inf:
-                    return self._lifted(residual, slack, d, pushed, margin)
-            return None
-        trial = penalty.trial(delta, r, self.scatter)
-        if trial is None:
-            return None
-        residual, slack = trial
-        # a target has to be hit as closely as it is known; a miss adds to the gap what it is worth
-        allowed = margin + TARGET_NOISE * self._target
-        solve, d, left = PsdSolver(self.scatter), np.zeros(r.size), r - residual
-        off_span = null_part(self.scatter, allowed)
-        if off_span is not None:  # by round-off; columns of large numbers, which are known least, take it
-            left = left - off_span(left)
-        for _ in range(ROUNDS):
-            d = d + solve(left)
-            if not np.all(np.isfinite(d)):
-                return None
-            pushed = yield Push(self.delta, self.log_z, self.mean, d, self.level)
-            left = r - residual - pushed.moved
-            if np.all(np.abs(left) <= allowed):
-                return self._lifted(residual, slack, d, pushed, np.abs(left) + margin)
+    H, k = on_level.covariance, delta.size
+    assert H is not None  # it was asked for
+    total = math.exp(min(on_level.log_z - summary.log_z, 0.0))
+    centre = on_level.mean + r
+    S = total * (H + np.outer(centre, centre))
+    V = whitening(S)
+    if V is None:
         return None
+    size = np.abs(V)
+    root = np.sqrt(H.diagonal() + np.square(on_level.mean)) + arithmetic.shift + np.abs(r)
+    eta = float(np.linalg.norm(V @ S @ V.T - np.eye(k)))
+    eta += UNIT * 4 * (k + 2) * _squared(size @ np.sqrt(S.diagonal())) + total * round_off.second * _squared(
+        size @ root
+    )
+    if not eta <= WELL_KNOWN:
+        return None
+    m = summary.mean + r
+    z = V @ m
+    lost = _norm(size @ (round_off.mean + r_error + UNIT * ((k + 4) * np.abs(m) + arithmetic.shift)))
+    d = -(V.T @ z)
+    largest = round_off.largest + np.abs(r)
+    low = (yield Lowest(delta, summary.log_z, d, level)) + float(r @ d)
+    low -= UNIT * 2 * (k + 4) * float(np.abs(d) @ largest)
+    return _bounded(z, lost, eta, _norm(V @ (S @ d + m)), low, _norm(size @ largest), whole=level == ALL)
 
-    def _lifted(self, residual: Array, slack: float, d: Array, pushed: Pushed, remainder: Array) -> Lifted | None:
-        """The lift along d, unless a weight becomes negative; the drift Σ μ_j c_j is subtracted evenly from all c_j."""
-        drift = pushed.drift / self.total
-        deepest = max(0.0, abs(drift) - pushed.lowest)
-        if not deepest <= 1.0:
+
+def _bounded(z: Array, lost: float, eta: float, left: float, low: float, largest: float, whole: bool) -> Lifted | None:
+    """The cost of a lift in coordinates where S is within ``eta`` of the identity and m is within ``lost`` of z.
+
+    ``left`` is the norm of Sd + m at the d for which ``low`` bounds the c_j, and ``largest`` bounds the norm of every
+    row. If S is a sum over all rows, Σν = 1 − q.
+    """
+    length = _norm(z) * (1.0 + EPS * (z.size + 4))
+    q = (length + lost) ** 2 / (1.0 - eta)
+    inexact = (left + lost + eta * length) / (1.0 - eta)  # distance of d from the exact one
+    x = max(0.0, -low + largest * inexact)
+    if not (q < 1.0 and x < 1.0):
+        return None
+    return Lifted(0.5 * (1.0 + x) * q / (1.0 - (q if whole else math.sqrt(q))), q, (), np.zeros(1))
+
+
+def _squared(x: Array) -> float:
+    return float(x @ x)
+
+
+def _norm(x: Array) -> float:
+    return math.sqrt(float(x @ x))
+
+
+def whitening(S: Array) -> Array | None:
+    """V with V S V' close to the identity; ``None`` if S is too close to singular."""
+    diagonal = S.diagonal()
+    if not (np.all(np.isfinite(S)) and np.all(diagonal > 0.0)):
+        return None
+    s = np.sqrt(diagonal)
+    factor, info = dpotrf(S / s / s[:, None], lower=1)
+    if info:
+        return None
+    return np.asarray(np.tril(dtrtri(factor, lower=1)[0]) / s)
+
+
+def lift_in_own_coordinates(
+    delta: Array,
+    log_z: float,
+    r: Array,
+    r_error: Array,
+    round_off: RoundOff,
+    arithmetic: Arithmetic,
+    relaxed: bool,
+) -> Requests[Lifted | None]:
+    """Lift on all rows in coordinates V G_j where S is close to the identity, however collinear the columns are.
+
+    Each coordinate belongs to one column; it contains that column and others. What earlier columns leave of a column
+    may be zero in every row, to the last digits of the columns that it is made of. Then the column is a combination of
+    the others, it needs no coordinate, and its moment is missed by no more than the largest such remainder. If
+    ``relaxed``, the residual need not be r, and it is enough that the remainder is the same in every row.
+    """
+    ranges = yield Ranges()
+    if ranges is None:
+        return None
+    G = np.maximum(np.abs(ranges[0]), np.abs(ranges[1])) + np.abs(r)
+    known = LAST_PLACES * arithmetic.accuracy * (G + arithmetic.target)
+    constant = (ranges[0] == ranges[1]) & (relaxed | (np.abs(ranges[0] + r) <= known))
+    missed, dependent, own = np.where(constant, np.abs(ranges[0] + r), 0.0), constant, np.flatnonzero(~constant)
+    V = np.eye(delta.size)[own] / G[own, None]
+    for _ in range(ROUNDS):
+        found: Whitened = yield Whiten(delta, log_z, V, r)
+        size = 0.5 * (found.high - found.low) if relaxed else found.peak
+        zero = (size <= np.abs(V) @ known) & (size <= CANCELS * np.abs(V) @ G)
+        if np.any(V[np.ix_(~zero, own[zero])]):  # another coordinate contains the same column
             return None
-        # a further lift by the remainder would cost at most ⟨d, remainder⟩, and more for weights close to zero
-        slope = 2.0 * max(1.0, -math.log(max(1.0 - deepest, 1e-300)))
-        price = slope * float(remainder @ np.abs(d)) + abs(pushed.drift)
-        return Lifted(residual, slack, d, drift, 0.5 * (1.0 + deepest) * pushed.squares + price, remainder)
+        missed[own[zero]] = found.peak[zero] / np.abs(V[zero, own[zero]]) * (1.0 + EPS * delta.size)
+        dependent[own[zero]] = True
+        V, own, found = V[~zero], own[~zero], found.some(~zero)
+        if not (np.all(np.isfinite(found.second)) and np.all(found.second.diagonal() > 0.0)):
+            return None
+        lifted = yield from _lift_whitened(delta, log_z, V, found, r, r_error, G, round_off, arithmetic)
+        if lifted is not None:
+            return lifted._replace(dependent=tuple(np.flatnonzero(dependent).tolist()), missed=missed)
+        V, own = _orthogonalised(V, own, found.second)
+    return None
+
+
+def _lift_whitened(
+    delta: Array,
+    log_z: float,
+    V: Array,
+    found: Whitened,
+    r: Array,
+    r_error: Array,
+    G: Array,
+    round_off: RoundOff,
+    arithmetic: Arithmetic,
+) -> Requests[Lifted | None]:
+    """The lift, if S is close enough to the identity in the coordinates V."""
+    k, size, s = delta.size, np.abs(V), np.sqrt(found.second.diagonal())
+    omega = UNIT * (k + 4) * (size @ np.sqrt(found.squares))  # round-off of the coordinates, root mean square
+    length, products = _norm(s), _norm(omega)
+    eta = float(np.linalg.norm(found.second - np.eye(len(V)))) + round_off.second * length**2
+    eta += 2.0 * products * length + products**2
+    if not eta <= WELL_KNOWN:
+        return None
+    lost = _norm(omega + (UNIT * (arithmetic.depth + 8) + round_off.weights) * s + size @ r_error)
+    d = -(V.T @ found.mean)
+    low = (yield Lowest(delta, log_z, d, ALL)) + float(r @ d)
+    low -= UNIT * 2 * (k + 4) * float(np.abs(d) @ G)
+    left = _norm(found.second @ found.mean - found.mean)
+    return _bounded(found.mean, lost, eta, left, low, _norm(found.peak), whole=True)
+
+
+def _orthogonalised(V: Array, own: Index, S: Array) -> tuple[Array, Index]:
+    """Coordinates in which S is closer to the identity, and their columns; small remainders are not scaled yet."""
+    s = np.sqrt(S.diagonal())
+    factor, pivots, rank, _ = dpstrf(S / s / s[:, None], tol=SMALL_PIVOT, lower=1)
+    order = pivots - 1
+    V, own = (V / s[:, None])[order], own[order]
+    L = np.tril(factor)[:, :rank]
+    inverse = np.tril(dtrtri(L[:rank], lower=1)[0])
+    first = inverse @ V[:rank]
+    rest = V[rank:] - L[rank:] @ first
+    return np.vstack([first, rest]), own

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import qr, solve_triangular
 
+from .._internal.linear_algebra import EPS
 from .._internal.typing import Array
 from .passes import support
 from .rows import Rows
@@ -14,6 +16,12 @@ __all__ = ["AffineSpan", "affine_span", "affine_span_of"]
 
 #: rows of a sample that the search for a span starts from
 FIRST_ROWS = 5000
+#: units in the last place of its terms up to which a linear combination of columns counts as constant
+LAST_PLACES = 4.0
+#: a coordinate is computed again if what earlier ones leave of it is less than this share
+SMALL_PIVOT = 1e-6
+#: rounds of computing coordinates again
+ROUNDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,25 +35,21 @@ class AffineSpan:
     basis : ndarray of shape (k, r)
         T: the columns of (F − centre) T are uncorrelated and of equal spread.
     null : ndarray of shape (k, f)
-        Directions v for which ⟨v, F_j⟩ is the same for every row, orthonormal once each column is scaled by its spread.
-        In this form they are accurate component by component, whatever the scales.
-    condition : float
-        Largest over smallest spread, with columns scaled alike and without null directions.
-    origin_size : ndarray of shape (k,)
-        Absolute values of the origin that was subtracted from the features; their round-off scales with it.
+        Directions v for which ⟨v, F_j⟩ is the same for every row, to the last digits of the columns. Each belongs to
+        one column, the other columns of which it is a combination are in the basis.
+    known : ndarray of shape (k,)
+        How closely the entries of each column are known.
     """
 
     centre: Array
     basis: Array
     null: Array
-    condition: float
-    origin_size: Array
+    known: Array
 
     def normal_components(self, b: Array) -> Array:
-        """Components of b − centre along the null directions; zero where they are round-off."""
+        """Components of b − centre along the null directions; zero where b is no further off than it is known."""
         along = (b - self.centre) @ self.null
-        size = (np.abs(b) + np.abs(self.centre) + self.origin_size) @ np.abs(self.null)
-        return np.where(np.abs(along) > 1e-13 * size, along, 0.0)
+        return np.where(np.abs(along) > 2.0 * self.known @ np.abs(self.null), along, 0.0)
 
     def free_directions(self, b: Array) -> Array:
         """Orthonormal directions in which δ changes neither the loss nor the ratio on any row, shape (k, f)."""
@@ -59,8 +63,17 @@ class AffineSpan:
         return exact if np.all(np.abs(exact.T @ exact - np.eye(len(R))) < 1e-8) else np.asarray(Q)
 
 
-def affine_span(features: Array, origin: Array | None = None) -> AffineSpan:
+def affine_span(features: Array, origin: Array | None = None, accuracy: float = EPS) -> AffineSpan:
     """Affine span of an array of rows, in coordinates that are well conditioned for any scaling and collinearity.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, k)
+        Rows relative to the origin.
+    origin : ndarray of shape (k,), optional
+        What was subtracted from them.
+    accuracy : float, default EPS
+        Relative accuracy of the rows and of the origin, one unit in their last place.
 
     Examples
     --------
@@ -69,28 +82,33 @@ def affine_span(features: Array, origin: Array | None = None) -> AffineSpan:
     """
     n, k = features.shape
     centre = features.mean(axis=0)
+    centre = centre + (features - centre).mean(axis=0)
     centred = features - centre
-    spread = np.abs(centred).max(axis=0)
-    origin_size = np.zeros(k) if origin is None else np.abs(origin)
-    reach = np.abs(features).max(axis=0) + origin_size
-    constant = spread <= 1e-13 * reach  # the column varies by no more than its round-off
-    moving = np.flatnonzero(~constant)  # each constant column is a null direction of its own
-    centred = centred[:, moving] / spread[moving]
-    if n > moving.size:  # the triangular factor has the same singular values and is small
-        centred = np.linalg.qr(centred, mode="r")
-    _, singular, rotation = np.linalg.svd(centred, full_matrices=True)
-    singular = np.concatenate([singular, np.zeros(moving.size - len(singular))])
-    # a direction is null if the rows differ along it by no more than the round-off of their entries
-    size = (reach[moving] / spread[moving]).max(initial=0.0)
-    spanned = singular > (1e-14 + 2e-15 * float(size)) * singular.max(initial=1e-300)
-    # remove round-off from null directions: it would be large in the units of a column that is not involved
-    rotation[~spanned] = np.where(np.abs(rotation[~spanned]) > 1e-14, rotation[~spanned], 0.0)
-    directions = np.zeros((k, moving.size))
-    directions[moving] = rotation.T / spread[moving, None]
-    basis = directions[:, spanned] / singular[spanned] * np.sqrt(n)
-    null = np.concatenate([directions[:, ~spanned], np.eye(k)[:, constant]], axis=1)
-    condition = float(singular[spanned][0] / singular[spanned][-1]) if spanned.any() else 1.0
-    return AffineSpan(centre, basis, null, condition, origin_size)
+    known = np.abs(features).max(axis=0) + (0.0 if origin is None else np.abs(origin))
+    known = LAST_PLACES * accuracy * known
+    rest, basis, null = np.eye(k), [np.zeros((0, k))], [np.zeros((0, k))]
+    zero = features.max(axis=0) == features.min(axis=0)
+    for _ in range(ROUNDS):
+        z = centred @ rest.T
+        if len(basis) > 1:  # a combination; a column by itself is as it was given
+            found = np.vstack(basis)
+            rest = rest - (z.T @ (centred @ found.T) / n) @ found  # again, since the first time leaves round-off
+            z = centred @ rest.T
+            zero = np.abs(z).max(axis=0) <= np.abs(rest) @ known
+        peak = np.abs(z).max(axis=0)
+        null.append(rest[zero])
+        if zero.all():
+            break
+        z, rest = z[:, ~zero] / peak[~zero], rest[~zero] / peak[~zero, None]
+        R, order = qr(z, mode="r", pivoting=True)
+        pivots = np.abs(R.diagonal())
+        rank = int(np.count_nonzero(pivots > SMALL_PIVOT * pivots[0]))
+        rest, R = rest[order], R[:rank]
+        basis.append(np.sqrt(n) * solve_triangular(R[:, :rank], rest[:rank], trans="T"))
+        rest = rest[rank:] - solve_triangular(R[:, :rank], R[:, rank:]).T @ rest[:rank]
+        if not len(rest):
+            break
+    return AffineSpan(centre, np.vstack(basis).T, np.vstack(null).T, known)
 
 
 def affine_span_of(rows: Rows, subset: Rows | None = None) -> AffineSpan:
@@ -105,13 +123,12 @@ def affine_span_of(rows: Rows, subset: Rows | None = None) -> AffineSpan:
     if len(features) == 0:  # few rows have any weight
         features = rows.take(support(rows, np.eye(rows.shape[1]), 1)[1]).features
     for _ in range(rows.shape[1] + 1):
-        span = affine_span(features, rows.origin)
+        span = affine_span(features, rows.origin, rows.accuracy)
         if span.null.shape[1] == 0 or len(features) == rows.shape[0]:
             break
         both_signs = np.concatenate([span.null, -span.null], axis=1)
         maxima, index = support(rows, both_signs, 1)
-        size = (np.abs(features).max(axis=0) + span.origin_size) @ np.abs(both_signs)
-        if np.all(maxima - span.centre @ both_signs <= 1e-13 * size):
+        if np.all(maxima - span.centre @ both_signs <= 2.0 * span.known @ np.abs(both_signs)):
             break
         features = np.concatenate([features, rows.take(index).features])
     return span

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -25,8 +26,8 @@ from .._internal.typing import Array, Index
 from .._internal.validation import as_numbers, call_user_function, read_only
 from ..errors import DataError
 from .passes import Summary
-from .requests import ALL, Draw, Height, Level, Push, Pushed, Requests, Tilt
-from .rows import inclusion_probability
+from .requests import ALL, UNDERFLOW, Draw, Height, Level, Lowest, Ranges, Requests, Sizes, Tilt, Whiten
+from .rows import Reach, Rows, inclusion_probability
 
 __all__ = ["BaseSummary", "Batch", "Moments", "OwnLogBases", "Together", "make_batch"]
 
@@ -213,7 +214,7 @@ class Batch:
                     z = np.subtract(a, up[:, None], out=buffer[: a.size].reshape(a.shape))
                     np.exp(z, out=z)
                     total[group] += z @ np.ones(z.shape[1])
-                    squares[group] += np.einsum("wj,wj->w", z, z)
+                    squares[group] += np.vecdot(z, z)
                     share[rows] += np.ones(len(z)) @ z
             return level, total, squares
 
@@ -280,7 +281,7 @@ class Batch:
                         np.exp(z, out=z)
                         total = z @ f
                     sums[group] += total
-                    squares[group] += np.einsum("wj,wj->w", z, z)
+                    squares[group] += np.vecdot(z, z)
                     if factors is not None and per_problem:
                         for w, weights in enumerate(z, group.start):
                             products[w] += ((factors * weights) @ f[:, :k]).ravel()
@@ -307,33 +308,30 @@ class Batch:
                 found.overwrite(lost, self.moments(delta[lost], ids[lost], top, covariance=covariance))
         return found
 
-    def push(
-        self, delta: Array, ids: Index, log_z: Array, centre: Array, d: Array
-    ) -> tuple[Array, Array, Array, Array]:
-        """The four parts of :class:`~pre_convex.data.requests.Pushed` for each problem."""
-        k, V = self.shape[1], ids.size
-        tilts = _with_constant(delta, -log_z - self.level[ids])
-        changes = _with_constant(d, -np.einsum("wi,wi->w", centre, d))
+    def lowest(self, delta: Array, ids: Index, log_z: Array, d: Array) -> Array:
+        """Smallest ⟨d, F_j − centre⟩ of each problem, over the rows whose weight does not underflow."""
+        tilts, changes = _with_constant(delta, -log_z - self.level[ids]), _with_constant(d, np.zeros(ids.size))
 
-        def visit(block: slice) -> tuple[Array, Array, Array]:
-            sums, squares, lowest = np.zeros((V, _padded_width(k))), np.zeros(V), np.full(V, np.inf)
-            for rows, f, own, buffer in self._chunks_of(block, V):
-                for group in _groups(V):
-                    mu = self._logits(rows, f, own, tilts[group], ids[group], buffer)
-                    np.exp(mu, out=mu)
+        def visit(block: slice) -> Array:
+            low = np.full(ids.size, np.inf)
+            for rows, f, own, buffer in self._chunks_of(block, ids.size):
+                for group in _groups(ids.size):
+                    z = self._logits(rows, f, own, tilts[group], ids[group], buffer)
                     c = changes[group] @ f.T
-                    lowest[group] = np.minimum(lowest[group], c.min(axis=1, initial=np.inf, where=mu > 0.0))
-                    mu *= c
-                    sums[group] += mu @ f
-                    squares[group] += np.einsum("wj,wj->w", mu, c)
-            return sums, squares, lowest
+                    low[group] = np.minimum(low[group], c.min(axis=1, initial=np.inf, where=z > UNDERFLOW))
+            return low
 
-        blocks = self._map_blocks(visit, V, k)
-        sums = np.sum([block[0] for block in blocks], axis=0)
-        squares = np.sum([block[1] for block in blocks], axis=0)
-        drift = sums[:, k]
-        moved = sums[:, :k] - centre * drift[:, None]
-        return moved, drift, squares, np.min([block[2] for block in blocks], axis=0)
+        return np.asarray(np.min(self._map_blocks(visit, ids.size), axis=0))
+
+    @property
+    def depth(self) -> int:
+        """Additions that an entry goes through in a pass, as in :attr:`Rows.depth`."""
+        return CHUNK_ROWS_MAX + self.shape[0] // CHUNK_ROWS_MIN + MAX_BLOCKS
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Sizes of the features relative to the centre."""
+        return Rows(self.features, 0.0, self.centre).reach
 
     def subset(self, size: int, base: BaseSummary) -> tuple[Batch, Batch]:
         """About ``size`` distinct rows for all problems: with their own base weights, and weighted to represent all.
@@ -387,8 +385,8 @@ class Batch:
         self, rows: slice, f: Array, own: Array | None, coefficients: Array, ids: Index, buffer: Array
     ) -> Array:
         """Log base weights plus coefficients times features, shape (problems, rows)."""
-        g, m = len(coefficients), len(f)
-        z = np.matmul(coefficients, f.T, out=buffer[: g * m].reshape(g, m))
+        g, m, width = len(coefficients), len(f), self.shape[1] + 1  # here BLAS is faster without the zeros
+        z = np.matmul(coefficients[:, :width], f[:, :width].T, out=buffer[: g * m].reshape(g, m))
         if own is not None:
             z += own[ids[0] : ids[-1] + 1] if ids[-1] - ids[0] == g - 1 else own[ids]
         if self.common is not None:
@@ -492,12 +490,16 @@ class Together:
         match requests[0]:
             case Tilt():
                 return self._tilt(ids, requests)
-            case Push():
-                return self._push(ids, requests)
+            case Lowest():
+                return self._lowest(ids, requests)
+            case Sizes():
+                return [self.rows[ALL].reach] * ids.size
+            case Ranges() | Whiten():  # problems that need them are solved one by one
+                return [None] * ids.size
             case Height():
                 v = np.array([request.direction for request in requests])
                 tops = self.rows[requests[0].level].largest_logits(v, ids, heights=True)
-                return list(tops - np.einsum("wi,wi->w", self.targets[ids], v))
+                return list(tops - np.vecdot(self.targets[ids], v))
             case _:
                 return [self._draw(requests)] * ids.size
 
@@ -506,7 +508,7 @@ class Together:
         batch = (self.weighted if first.weighted else self.rows)[first.level]
         self.passes += first.level == ALL
         delta = np.array([request.delta for request in requests])
-        offset = np.einsum("wi,wi->w", shift, delta)
+        offset = np.vecdot(shift, delta)
         guess = np.array([request.guess for request in requests]) + offset
         found = batch.moments(delta, ids, np.where(np.isfinite(guess), guess, 0.0), covariance=first.covariance)
         log_z, mean = found.log_z - offset, found.mean - shift
@@ -515,13 +517,12 @@ class Together:
             Summary(float(log_z[i]), mean[i], None if H is None else H[i], float(found.ess[i])) for i in range(ids.size)
         ]
 
-    def _push(self, ids: Index, requests: list[Push]) -> list[Pushed]:
+    def _lowest(self, ids: Index, requests: list[Lowest]) -> list[float]:
         shift = self.targets[ids]
         delta, d = np.array([r.delta for r in requests]), np.array([r.d for r in requests])
-        log_z = np.array([r.log_z for r in requests]) + np.einsum("wi,wi->w", shift, delta)
-        centre = np.array([r.centre for r in requests]) + shift
-        parts = self.rows[requests[0].level].push(delta, ids, log_z, centre, d)
-        return [Pushed(a, float(b), float(c), float(e)) for a, b, c, e in zip(*parts, strict=True)]
+        log_z = np.array([r.log_z for r in requests]) + np.vecdot(shift, delta)
+        low = self.rows[requests[0].level].lowest(delta, ids, log_z, d)
+        return list((low - np.vecdot(shift, d)).tolist())
 
     def _draw(self, requests: list[Draw]) -> Level:
         size = max(request.size for request in requests)
@@ -540,7 +541,9 @@ def _kind(request: Any) -> Any:
     match request:
         case Tilt():
             return Tilt, request.level, request.weighted, request.covariance
-        case Push() | Height():
+        case Lowest() | Height():
             return type(request), request.level
+        case Sizes() | Ranges() | Whiten():
+            return type(request)
         case _:
             return Draw, request.source, request.at_random

@@ -12,21 +12,22 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from .._internal.entropy import log_sum_exp
+from .._internal.linear_algebra import EPS
 from .._internal.progress import progress_bars
 from .._internal.threads import map_threads, single_threaded_blas
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_ENTRY, as_floats, as_matrix, as_vector, call_user_function
 from ..errors import DataError
 from .features import FeatureMap, Linear
-from .passes import tilt
-from .rows import Rows, Split, Subset, check_column_scale, inclusion_probability, split_origin
+from .passes import column_ranges, tilt
+from .rows import Reach, Rows, Split, Subset, check_column_scale, inclusion_probability, split_origin
 from .sources import Source
 
 __all__ = [
@@ -121,6 +122,10 @@ class RowTransform:
         As in :class:`~pre_convex.data.rows.Rows`, in the new coordinates if there are any.
     checked : bool
         Whether every block has been validated in an earlier pass.
+    ranges : tuple of two ndarrays, optional
+        Smallest and largest value of each column of F.
+    accuracy : float
+        Relative accuracy of F.
     """
 
     features: FeatureMap
@@ -135,6 +140,8 @@ class RowTransform:
     origin: Array | None = None
     split: Split | None = None
     checked: bool = False
+    ranges: tuple[Array, Array] | None = None
+    accuracy: float = EPS
 
     def __call__(self, start: int, x: Array, log_lik: Array | None) -> Rows:
         """Rows of one block."""
@@ -224,6 +231,24 @@ class BlockRows(Rows):
         """Not in memory."""
         raise DataError("log_base", "these rows are read block by block", "load them with problem.in_memory()")
 
+    @property
+    def accuracy(self) -> float:
+        """Relative accuracy of the features."""
+        return self.transform.accuracy
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Sizes of the features, from the ranges that the first pass found."""
+        ranges, coordinates = self.transform.ranges, self.transform.coordinates
+        if ranges is None:
+            return super().reach
+        point, centre = np.zeros(ranges[0].size), 0.0 if self.centre is None else self.centre
+        point = point + centre if coordinates is None else coordinates[0]
+        largest = np.maximum(np.abs(ranges[0] - point), np.abs(ranges[1] - point))
+        if coordinates is not None:
+            largest = largest @ np.abs(coordinates[1]) + np.abs(centre)
+        return Reach(largest, np.full(largest.size, np.inf))
+
     def reduce(self, work: Callable[[Rows], Out], merge: Callable[[Out, Out], Out], cost: float = 1.0) -> Out:
         """Apply ``work`` to every block and merge the results; the cost changes nothing."""
         return self.blocks.map_reduce(partial(_transform_and_run, transform=self.transform, work=work), merge)
@@ -308,7 +333,7 @@ def survey_rows(blocks: Blocks, transform: RowTransform, n: int) -> BlockRows:
     transform = replace(transform, n=n, k=k)
     survey = _run_survey(blocks, transform, size, by_weight=False)
     log_sum, log_squares = survey.log_sum, survey.log_squares
-    transform = _normalised(transform, log_sum)
+    transform = replace(_normalised(transform, log_sum), ranges=survey.ranges, accuracy=survey.accuracy)
     uneven = not transform.uniform and not 2.0 * log_sum - log_squares >= math.log(0.25 * n)
     if uneven:
         survey = _run_survey(blocks, transform, size, by_weight=True)
@@ -338,17 +363,21 @@ def _normalised(transform: RowTransform, log_sum: float) -> RowTransform:
 
 @dataclass(frozen=True, eq=False)
 class _Survey:
-    """Log sums of the weights and of their squares, and a sample of (features, log weights) per block."""
+    """Log sums of the weights and of their squares, a sample of (features, log weights) per block, ranges, accuracy."""
 
     log_sum: float
     log_squares: float
     sample: list[tuple[Array, Array]]
+    ranges: tuple[Array, Array]
+    accuracy: float
 
     def merge(self, other: _Survey) -> _Survey:
         return _Survey(
             log_sum_exp(np.array([self.log_sum, other.log_sum])),
             log_sum_exp(np.array([self.log_squares, other.log_squares])),
             self.sample + other.sample,
+            (np.minimum(self.ranges[0], other.ranges[0]), np.maximum(self.ranges[1], other.ranges[1])),
+            max(self.accuracy, other.accuracy),
         )
 
 
@@ -365,7 +394,7 @@ def _survey_block(rows: Rows, size: float, n: int, by_weight: bool) -> _Survey:
     index = np.flatnonzero(rng.random(rows.shape[0]) < probability)
     sample = [(np.array(rows.features[index], dtype=float), log_base[index])]
     with np.errstate(over="ignore"):
-        return _Survey(log_sum_exp(log_base), log_sum_exp(2.0 * log_base), sample)
+        return _Survey(log_sum_exp(log_base), log_sum_exp(2.0 * log_base), sample, column_ranges(rows), rows.accuracy)
 
 
 def _first_mean(blocks: Blocks, transform: RowTransform) -> Array:

@@ -15,6 +15,7 @@ from operator import add, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._internal.typing import Array
 from ..divergences import Link
@@ -23,12 +24,13 @@ from .requests import ALL, Alone, Draw, Height, Level, Tilt
 from .rows import Rows
 
 __all__ = [
+    "LiftMoments",
+    "LiftRequest",
     "LinkedRows",
     "Magnitude",
-    "Move",
-    "Moved",
-    "Reach",
+    "Magnitudes",
     "Room",
+    "StepLimit",
     "capped_support",
     "intercept_at",
     "linked_scores",
@@ -38,52 +40,90 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Room:
-    """Σ_j ω_j [1, F_j − b][1, F_j − b]' with ω_j = π_j room(t_j), the curvature of a lift; answer: ndarray."""
+class Magnitude:
+    """Sums of absolute values at θ, which round-off is proportional to; answer: Magnitudes."""
 
     theta: Array
-    level: int = ALL
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Move:
-    """Effect of changing the weights μ_j by ω_j x_j, x_j = ⟨[1, F_j − b], d⟩; answer: Moved."""
-
-    theta: Array
-    d: Array
-    level: int = ALL
-
-
-class Moved(NamedTuple):
-    """What a lift does.
+class Magnitudes(NamedTuple):
+    """Answer to :class:`Magnitude`; h_j = Σ_l |θ_l| |G_jl| bounds s_j, with G_j = [1, F_j − b].
 
     Attributes
     ----------
+    value : float
+        Σ_j π_j (|ψ(s_j)| + t_j h_j).
     moment : ndarray of shape (k + 1,)
-        Σ_j ω_j x_j [1, F_j − b].
-    cost : float
-        Σ of the rows' Fenchel–Young gaps, [FY].
-    furthest : float
-        Largest |x_j| of a row with room; below one, all ratios stay strictly within their bounds.
-    size : ndarray of shape (k + 1,)
-        Σ_j |ω_j x_j| |[1, F_j − b]|, which the round-off of the moment is proportional to.
+        Σ_j μ_j |G_j|.
+    change : ndarray of shape (k + 1,)
+        Σ_j π_j t'_j h_j |G_j|, the effect of relative errors of s on the moments.
+    largest : ndarray of shape (k + 1,)
+        Largest |G_j| of a row with positive base weight.
     """
 
+    value: float
     moment: Array
-    cost: float
-    furthest: float
-    size: Array
+    change: Array
+    largest: Array
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Magnitude:
-    """Sums of absolute values at θ, which round-off is proportional to; answer: (of the value, of each moment)."""
+class Room:
+    """Σ_j ω_j G_j G_j' with G_j = [1, F_j − b] and ω_j = π_j room(t_j), the curvature of a lift; answer: ndarray.
+
+    ``accuracy`` is that of the s_j.
+    """
 
     theta: Array
+    accuracy: float
+    level: int = ALL
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Reach:
+class LiftRequest:
+    """Moments in the coordinates Y_j = V [1, F_j − b + r] of a lift, r_0 = 0; answer: LiftMoments.
+
+    Rows are centred before they are multiplied, so that coordinates in which nearly equal columns cancel are as
+    accurate as the columns themselves.
+    """
+
+    theta: Array
+    accuracy: float
+    V: Array
+    r: Array
+    level: int = ALL
+
+
+class LiftMoments(NamedTuple):
+    """Answer to :class:`LiftRequest`.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (r,)
+        Σ_j μ_j Y_j over the rows of the level.
+    second : ndarray of shape (r, r)
+        Σ_j ω_j Y_j Y_j'.
+    peak, moving : ndarrays of shape (r,)
+        Largest |Y_ji| over the rows with positive base weight, and over those with room.
+    squares : ndarray of shape (k + 1,)
+        Σ_j ω_j [1, F_j − b + r]².
+    """
+
+    mean: Array
+    second: Array
+    peak: Array
+    moving: Array
+    squares: Array
+
+    def some(self, index: NDArray[np.bool_]) -> LiftMoments:
+        """Some of the coordinates."""
+        return LiftMoments(
+            self.mean[index], self.second[np.ix_(index, index)], self.peak[index], self.moving[index], self.squares
+        )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StepLimit:
     """Largest t at which all s_j along θ + t d are below the limit of the divergence; answer: float."""
 
     theta: Array
@@ -192,56 +232,70 @@ def _shifted_gram(gram: Array, rows: Rows) -> Array:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _room(rows: Rows, link: Link, theta: Array) -> Array:
+def _room(rows: Rows, link: Link, theta: Array, accuracy: float) -> Array:
     k, offset, link = rows.shape[1], _offset(rows, theta), _link_of(rows, link)
     gram = np.zeros((k + 1, k + 1))
     for chunk, f in rows.shifted_chunks(rows.long_chunk_rows):
         here = link.take(chunk)
-        _add_gram(gram, _weighted(_base(rows, chunk), here.room(here.ratio(f @ theta[1:] + offset))), f)
+        room = here.room(here.ratio(f @ theta[1:] + offset), accuracy)
+        _add_gram(gram, _weighted(_base(rows, chunk), room), f)
     return gram
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _move(rows: Rows, link: Link, theta: Array, d: Array) -> tuple[Any, ...]:
-    k, offset, link = rows.shape[1], _offset(rows, theta), _link_of(rows, link)
-    moment, size, cost, furthest = np.zeros(k + 1), np.zeros(k + 1), 0.0, 0.0
-    both, add_d = np.column_stack([theta[1:], d[1:]]), _offset(rows, d)
-    shift = 0.0 if rows.shift is None else rows.shift
-    for chunk, f in rows.shifted_chunks():
+def _lift(rows: Rows, link: Link, request: LiftRequest) -> LiftMoments:
+    link, theta, V, size = _link_of(rows, link), request.theta, request.V, len(request.V)
+    mean, second, squares = np.zeros(size), np.zeros((size, size)), np.zeros(theta.size)
+    peak, moving = np.zeros(size), np.zeros(size)
+    for chunk, f in rows.chunks(rows.long_chunk_rows):
         here, pi = link.take(chunk), _base(rows, chunk)
-        z = f @ both
-        s, x = z[:, 0] + offset, z[:, 1] + add_d
-        t = here.ratio(s)
-        room = here.room(t)
-        change = room * x
-        cost += float(_weighted(pi, here.gap(s, t, change)).sum())
-        furthest = max(furthest, float(np.abs(x).max(initial=0.0, where=(room > 0.0) & (pi > 0.0))))
-        moved = _weighted(pi, change)
-        moment[0] += moved.sum()
-        moment[1:] += moved @ f
-        moved = np.abs(moved)
-        size[0] += moved.sum()
-        size[1:] += moved @ np.abs(f - shift)
-    return moment, cost, furthest, size
+        t = here.ratio(f @ theta[1:] + theta[0])
+        f = f + request.r[1:]
+        Y = f @ V[:, 1:].T + V[:, 0]
+        omega = _weighted(pi, here.room(t, request.accuracy))
+        mean += _weighted(pi, t) @ Y
+        second += (Y * omega[:, None]).T @ Y
+        Y = np.abs(Y, out=Y)
+        peak = np.maximum(peak, Y.max(axis=0, initial=0.0, where=(pi > 0.0)[:, None]))
+        moving = np.maximum(moving, Y.max(axis=0, initial=0.0, where=(omega > 0.0)[:, None]))
+        squares[0] += omega.sum()
+        squares[1:] += omega @ np.square(f)
+    return LiftMoments(mean, second, peak, moving, squares)
 
 
-def _merge_moves(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
-    return one[0] + other[0], one[1] + other[1], max(one[2], other[2]), one[3] + other[3]
+def _merge_lifts(one: LiftMoments, other: LiftMoments) -> LiftMoments:
+    return LiftMoments(
+        one.mean + other.mean,
+        one.second + other.second,
+        np.maximum(one.peak, other.peak),
+        np.maximum(one.moving, other.moving),
+        one.squares + other.squares,
+    )
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _magnitude(rows: Rows, link: Link, theta: Array) -> tuple[float, Array]:
+def _magnitude(rows: Rows, link: Link, theta: Array) -> Magnitudes:
     k, offset, link = rows.shape[1], _offset(rows, theta), _link_of(rows, link)
-    value, size = 0.0, np.zeros(k + 1)
-    shift = 0.0 if rows.shift is None else rows.shift
+    shift = np.zeros(k) if rows.shift is None else np.abs(rows.shift)
+    value, moment, change, largest = 0.0, np.zeros(k + 1), np.zeros(k + 1), np.ones(k + 1)
+    size = np.abs(theta)
     for chunk, f in rows.shifted_chunks():
         here, pi = link.take(chunk), _base(rows, chunk)
         s = f @ theta[1:] + offset
-        mu = _weighted(pi, here.ratio(s))
-        value += float(_weighted(pi, np.abs(here.conjugate(s))).sum() + mu @ np.abs(s))
-        size[0] += mu.sum()
-        size[1:] += mu @ np.abs(f - shift)
-    return value, size
+        t, g = here.ratio(s), np.abs(f)
+        g += shift
+        h = g @ size[1:] + size[0]
+        value += float(_weighted(pi, np.abs(here.conjugate(s)) + t * h).sum())
+        for total, weights in ((moment, _weighted(pi, t)), (change, _weighted(pi, here.width(t) * h))):
+            total[0] += weights.sum()
+            total[1:] += weights @ g
+        largest[1:] = np.maximum(largest[1:], g.max(axis=0, initial=0.0, where=(pi > 0.0)[:, None]))
+    return Magnitudes(value, moment, change, largest)
+
+
+def _merge_magnitudes(one: Magnitudes, other: Magnitudes) -> Magnitudes:
+    sums = (one.value + other.value, one.moment + other.moment, one.change + other.change)
+    return Magnitudes(*sums, np.maximum(one.largest, other.largest))
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -322,6 +376,11 @@ class LinkedRows(Alone):
         super().__init__(rows)
         self.link = link
 
+    @property
+    def _cost(self) -> float:
+        """Work of a pass that adds up a matrix, in plain passes."""
+        return max(1.0, self.rows[ALL].shape[1] / COVARIANCE_DOMINATES)
+
     def _answer(self, request: Any) -> Any:
         match request:
             case Tilt():
@@ -329,17 +388,15 @@ class LinkedRows(Alone):
                 return linked_tilt(rows, self.link, request.delta, covariance=request.covariance)
             case Room():
                 rows = self.rows[request.level]
-                cost = max(1.0, rows.shape[1] / COVARIANCE_DOMINATES)
-                gram = rows.reduce(partial(_room, link=self.link, theta=request.theta), add, cost)
-                return _shifted_gram(gram, rows)
-            case Move():
-                rows = self.rows[request.level]
-                work = partial(_move, link=self.link, theta=request.theta, d=request.d)
-                moment, cost, furthest, size = rows.reduce(work, _merge_moves)
-                return Moved(_shifted_moment(moment, rows), cost, furthest, size)
+                work = partial(_room, link=self.link, theta=request.theta, accuracy=request.accuracy)
+                return _shifted_gram(rows.reduce(work, add, self._cost), rows)
+            case LiftRequest():
+                lift = partial(_lift, link=self.link, request=request)
+                return self.rows[request.level].reduce(lift, _merge_lifts, self._cost)
             case Magnitude():
-                return self.rows[ALL].reduce(partial(_magnitude, link=self.link, theta=request.theta), _add_each)
-            case Reach():
+                sizes = partial(_magnitude, link=self.link, theta=request.theta)
+                return self.rows[ALL].reduce(sizes, _merge_magnitudes)
+            case StepLimit():
                 reach = partial(_reach, link=self.link, theta=request.theta, d=request.d)
                 return self.rows[request.level].reduce(reach, min)
             case Height():

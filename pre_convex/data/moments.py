@@ -159,7 +159,7 @@ class _QSums:
 
 
 def _q_sums(rows: Rows, delta: Array, keep_logits: bool) -> _QSums:
-    n, k = rows.shape
+    (n, k), uniform = rows.shape, rows.uniform
     square, size = (k + 1, k + 1), rows.long_chunk_rows
     logits = np.empty(n if keep_logits else 0)
     sums = _QSums(
@@ -181,8 +181,9 @@ def _q_sums(rows: Rows, delta: Array, keep_logits: bool) -> _QSums:
         _add_first(sums.base[0], base, f)
         sums.base[1, 0] += base @ base
         sums.base[1, 1:] += base @ np.multiply(f, f, out=g)
-        base *= z
-        _add_first(sums.mixed, base, f)
+        if not uniform:
+            base *= z
+            _add_first(sums.mixed, base, f)
         _add_first(sums.tilted[0], z, f)
         np.multiply(f, root, out=g)
         sums.tilted[1:, 1:] += g.T @ g
@@ -190,6 +191,8 @@ def _q_sums(rows: Rows, delta: Array, keep_logits: bool) -> _QSums:
         _add_first(sums.squared[0], z, f)
         g *= root
         sums.squared[1:, 1:] += g.T @ g
+    if uniform and n:
+        sums.mixed = math.exp(rows.log_base[0]) * sums.tilted[0]
     return sums
 
 

@@ -11,8 +11,7 @@ origin of the rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import add, itemgetter
 from typing import Any
@@ -22,21 +21,16 @@ import numpy as np
 from .._internal.entropy import exponentiate, log_sum_exp
 from .._internal.linear_algebra import zero_noise_variances
 from .._internal.typing import Array, Index
-from .rows import Rows
+from .rows import ROWS_TOGETHER, Rows
 
 __all__ = [
-    "Reduction",
     "Summary",
     "column_ranges",
-    "highest_logit_reduction",
     "in_order",
     "log_weights",
     "logits",
-    "reduce_together",
     "support",
     "tilt",
-    "tilt_reduction",
-    "tilt_with_logits",
     "weighted_sum",
 ]
 
@@ -44,8 +38,6 @@ __all__ = [
 COVARIANCE_DOMINATES = 20
 #: sums of unscaled weights within these bounds had neither overflow nor loss by underflow
 SMALL, LARGE = 1e-200, 1e200
-#: rows compared at once in a search for column minima: NumPy is eight times as fast on long rows as on twenty columns
-ROWS_TOGETHER = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +55,7 @@ class Summary:
     log_z: float
     mean: Array
     covariance: Array | None
-    ess: float = math.nan  # effective sample size of the weights, where a pass computes it
+    ess: float = math.nan  # effective sample size of the weights; nan after overflow of their squares
 
     def merge(self, other: Summary) -> Summary:
         """Summary of the union of two disjoint sets of rows."""
@@ -78,10 +70,11 @@ class Summary:
         if self.covariance is not None and other.covariance is not None:
             covariance = (1 - share) * self.covariance + share * other.covariance
             covariance += share * (1 - share) * np.outer(move, move)
-        return Summary(log_z, self.mean + share * move, covariance)
+        ess = 1.0 / ((1 - share) ** 2 / self.ess + share**2 / other.ess) if self.ess and other.ess else math.nan
+        return Summary(log_z, self.mean + share * move, covariance, ess)
 
 
-def tilt(rows: Rows, delta: Array, *, covariance: bool = True, power: float = 1.0) -> Summary:
+def tilt(rows: Rows, delta: Array, *, covariance: bool = True) -> Summary:
     """One pass at δ: log Z, mean and, optionally, covariance of F under μ(δ) of [LINK].
 
     Parameters
@@ -92,92 +85,15 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True, power: float = 1.
         Ratio parameter.
     covariance : bool, default True
         Whether to accumulate the covariance, the Hessian of ℓ; it costs two to three plain passes.
-    power : float, default 1.0
-        Power of the base weights; 2 gives sums of squared weights.
 
     Returns
     -------
     Summary
         Relative to the origin of the rows.
     """
-    return tilt_reduction(delta, covariance=covariance, power=power).run(rows)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, eq=False)
-class Reduction:
-    """One quantity that a pass computes.
-
-    Attributes
-    ----------
-    work : callable
-        Maps a block of rows to a partial result.
-    merge : callable
-        Merges two partial results.
-    cost : float
-        Work per entry of the features, in plain passes.
-    finish : callable, optional
-        Turns the merged result and the rows into the quantity, relative to the origin of the rows.
-    """
-
-    work: Callable[[Rows], Any]
-    merge: Callable[[Any, Any], Any]
-    cost: float = 1.0
-    finish: Callable[[Any, Rows], Any] | None = None
-
-    def run(self, rows: Rows) -> Any:
-        """Compute the quantity in a pass of its own."""
-        return self.finished(rows.reduce(self.work, self.merge, self.cost), rows)
-
-    def finished(self, merged: Any, rows: Rows) -> Any:
-        """The quantity, from the merged result of all blocks."""
-        return merged if self.finish is None else self.finish(merged, rows)
-
-
-def reduce_together(rows: Rows, reductions: Mapping[str, Reduction]) -> dict[str, Any]:
-    """Several quantities in one pass, which reads every block once.
-
-    Examples
-    --------
-    >>> rows = Rows(np.arange(6.0)[:, None], np.full(6, -np.log(6.0)))
-    >>> results = reduce_together(rows, {"even": tilt_reduction(np.zeros(1)), "tilted": tilt_reduction(np.ones(1))})
-    >>> results["even"].mean, results["tilted"].mean.round(3)
-    (array([2.5]), array([4.433]))
-    """
-    each = tuple(reductions.values())
-    work, merge = partial(_work_of_each, reductions=each), partial(_merge_each, reductions=each)
-    merged = rows.reduce(work, merge, sum(reduction.cost for reduction in each))
-    return {name: reductions[name].finished(result, rows) for name, result in zip(reductions, merged, strict=True)}
-
-
-def _work_of_each(rows: Rows, reductions: tuple[Reduction, ...]) -> list[Any]:
-    return [reduction.work(rows) for reduction in reductions]
-
-
-def _merge_each(one: list[Any], other: list[Any], reductions: tuple[Reduction, ...]) -> list[Any]:
-    return [reduction.merge(a, b) for reduction, a, b in zip(reductions, one, other, strict=True)]
-
-
-def tilt_reduction(delta: Array, *, covariance: bool = True, power: float = 1.0) -> Reduction:
-    """The summary of :func:`tilt`."""
-    work = partial(_unscaled_moments, delta=delta)
-    if covariance or power != 1.0:
-        work = partial(_scaled_moments, delta=delta, covariance=covariance, power=power)
-    return Reduction(work, Summary.merge, _tilt_cost(delta, covariance), partial(_finish_tilt, delta=delta))
-
-
-def tilt_with_logits(delta: Array) -> Reduction:
-    """The summary of :func:`tilt` with covariance, and the logits of the same pass."""
-    work, finish = partial(_moments_and_logits, delta=delta), partial(_finish_with_logits, delta=delta)
-    return Reduction(work, _merge_with_logits, _tilt_cost(delta, True), finish)
-
-
-def highest_logit_reduction(delta: Array) -> Reduction:
-    """The largest a_j + ⟨δ, F_j⟩."""
-    return Reduction(partial(_highest_logit, delta=delta), max, finish=partial(_minus_shift, direction=delta))
-
-
-def _tilt_cost(delta: Array, covariance: bool) -> float:
-    return max(1.0, delta.size / COVARIANCE_DOMINATES) if covariance else 1.0
+    work = partial(_scaled_moments if covariance else _unscaled_moments, delta=delta)
+    cost = max(1.0, delta.size / COVARIANCE_DOMINATES) if covariance else 1.0
+    return _finish_tilt(rows.reduce(work, Summary.merge, cost), rows, delta)
 
 
 def _minus_shift(heights: Any, rows: Rows, direction: Array) -> Any:
@@ -191,25 +107,10 @@ def _finish_tilt(summary: Summary, rows: Rows, delta: Array) -> Summary:
     """The summary relative to the origin, with zero variances where they are round-off."""
     if summary.covariance is not None:
         H = zero_noise_variances(summary.covariance, summary.mean)
-        summary = Summary(summary.log_z, summary.mean, H)
+        summary = replace(summary, covariance=H)
     if rows.shift is None:
         return summary
-    return Summary(_minus_shift(summary.log_z, rows, delta), summary.mean - rows.shift, summary.covariance)
-
-
-def _moments_and_logits(rows: Rows, delta: Array) -> tuple[Summary, list[tuple[int, Array]]]:
-    z = np.empty(rows.shape[0])
-    return _scaled_moments(rows, delta, covariance=True, logits=z), [(rows.start, z)]
-
-
-def _merge_with_logits(one: Any, other: Any) -> tuple[Summary, list[tuple[int, Array]]]:
-    return one[0].merge(other[0]), one[1] + other[1]
-
-
-def _finish_with_logits(
-    merged: tuple[Summary, list[tuple[int, Array]]], rows: Rows, delta: Array
-) -> tuple[Summary, Array]:
-    return _finish_tilt(merged[0], rows, delta), _minus_shift(in_order(merged[1]), rows, delta)
+    return replace(summary, log_z=_minus_shift(summary.log_z, rows, delta), mean=summary.mean - rows.shift)
 
 
 def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
@@ -218,46 +119,47 @@ def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
     Each call releases the interpreter's lock and then waits for it, so the weights are not scaled by their maximum
     first. If their sum overflows or underflows, the block is done again by :func:`_scaled_moments`.
     """
-    total, mean, uniform = 0.0, np.zeros(delta.size), rows.uniform
-    buffer, ones = np.empty(rows.chunk_rows), np.ones(rows.chunk_rows)
+    total, squares, mean, uniform = 0.0, 0.0, np.zeros(delta.size), rows.uniform
+    buffer = np.empty(rows.chunk_rows)
     with np.errstate(over="ignore", invalid="ignore"):
         for chunk, f in rows.shifted_chunks():
             z = np.dot(f, delta, out=buffer[: len(f)])
             if not uniform:
                 z += rows.log_base[chunk]
             np.exp(z, out=z)
-            total += float(z.dot(ones[: len(f)]))
+            total += float(z.sum())  # pairwise, so that it is accurate
+            squares += float(z.dot(z))
             mean += z.dot(f)
     if not SMALL < total < LARGE:
         return _scaled_moments(rows, delta, covariance=False)
     log_z = math.log(total)
-    return Summary(log_z + float(rows.log_base[0]) if uniform else log_z, mean / total, None)
+    ess = total / (squares / total) if 0.0 < squares < math.inf else math.nan
+    return Summary(log_z + float(rows.log_base[0]) if uniform else log_z, mean / total, None, ess)
 
 
-def _scaled_moments(
-    rows: Rows, delta: Array, covariance: bool, power: float = 1.0, logits: Array | None = None
-) -> Summary:
-    """Log Z, mean and, optionally, covariance, with weights scaled by their running maximum.
-
-    The logits are written to ``logits`` if it is given.
-    """
-    k = delta.size
-    total, top = 0.0, -np.inf
+def _scaled_moments(rows: Rows, delta: Array, covariance: bool = True) -> Summary:
+    """Log Z, mean and, optionally, covariance, with weights scaled by their running maximum."""
+    k, uniform = delta.size, rows.uniform
+    total, squares, top = 0.0, 0.0, -np.inf
     mean, scatter = np.zeros(k), np.zeros((k, k)) if covariance else None
     size = rows.long_chunk_rows if covariance else rows.chunk_rows
     own = not covariance or rows.centre is not None or rows.features.dtype != float  # chunks may be written to
     buffer = np.empty((0 if own else size, k), order="F" if rows.features.flags.fnc else "C")
+    equal = uniform and not delta.any()  # all weights are equal, as in the first pass of most solves
+    ones = np.ones(size if equal else 0)
     for chunk, f in rows.shifted_chunks(size):
-        z = f @ delta
-        z += power * rows.log_base[chunk]
-        if logits is not None:
-            logits[chunk] = z
-        peak, mass = exponentiate(z)
+        if equal:
+            z, peak, mass = ones[: len(f)], 0.0, float(len(f))
+        else:
+            z = f @ delta
+            if not uniform:
+                z += rows.log_base[chunk]
+            peak, mass = exponentiate(z)
         if mass == 0.0:
             continue
         if peak > top:  # rescale the sums so far to the new maximum
             shrink = math.exp(top - peak)
-            total, top = total * shrink, peak
+            total, squares, top = total * shrink, squares * shrink**2, peak
             if scatter is not None:
                 scatter *= shrink
             grow = 1.0
@@ -265,6 +167,7 @@ def _scaled_moments(
             grow = math.exp(peak - top)
             if grow == 0.0:  # negligible compared with the rows so far
                 continue
+        squares += grow**2 * float(z @ z)
         centre = z @ f
         centre /= mass
         mass *= grow
@@ -272,16 +175,22 @@ def _scaled_moments(
         move = centre - mean
         if scatter is not None:
             g = np.subtract(f, centre, out=f if own else buffer[: len(f)])
-            np.sqrt(z, out=z)
-            g *= z[:, None]
-            scatter += grow * (g.T @ g)
-            scatter += (mass * (1.0 - share)) * np.outer(move, move)
+            if not equal:
+                np.sqrt(z, out=z)
+                g *= z[:, None]
+            product = g.T @ g
+            if grow != 1.0:
+                product *= grow
+            scatter += product
+            if total > 0.0:
+                scatter += (mass * (1.0 - share)) * np.outer(move, move)
         mean += share * move
         total += mass
     if total == 0.0:
         return Summary(-np.inf, mean, scatter)
-    log_z = top + math.log(total)
-    return Summary(log_z, mean, None if scatter is None else zero_noise_variances(scatter / total, mean))
+    if uniform:
+        top += float(rows.log_base[0])
+    return Summary(top + math.log(total), mean, None if scatter is None else scatter / total, total**2 / squares)
 
 
 def logits(rows: Rows, delta: Array) -> Array:

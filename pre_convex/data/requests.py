@@ -13,15 +13,30 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import partial
+from operator import add
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._internal.typing import Array
-from .passes import support, tilt
+from .passes import COVARIANCE_DOMINATES, column_ranges, support, tilt
 from .rows import Rows
 
-__all__ = ["ALL", "Alone", "Draw", "Height", "Level", "Push", "Pushed", "Requests", "Tilt"]
+__all__ = [
+    "ALL",
+    "Alone",
+    "Draw",
+    "Height",
+    "Level",
+    "Lowest",
+    "Ranges",
+    "Requests",
+    "Sizes",
+    "Tilt",
+    "Whiten",
+    "Whitened",
+]
 
 Result = TypeVar("Result")
 #: a generator that yields requests and returns a result
@@ -37,6 +52,8 @@ class Level(NamedTuple):
 
 #: number of the level that holds all rows
 ALL = 0
+#: log of the smallest weight that counts as positive
+UNDERFLOW = -745.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,23 +72,77 @@ class Tilt:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Push:
-    """Effect of changing the weights μ_j(δ) to μ_j (1 + c_j), c_j = ⟨F_j − centre, d⟩; answer: Pushed."""
+class Lowest:
+    """Smallest ⟨d, F_j − b⟩ over the rows of one level whose weight μ_j(δ) does not underflow; answer: float."""
 
     delta: Array
     log_z: float
-    centre: Array
     d: Array
     level: int = ALL
 
 
-class Pushed(NamedTuple):
-    """Σ μ_j c_j (F_j − centre), Σ μ_j c_j, Σ μ_j c_j², and the smallest c_j of a row that has weight."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Sizes:
+    """How large the numbers are that passes over all rows add up; answer: Reach."""
 
-    moved: Array
-    drift: float
-    squares: float
-    lowest: float
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ranges:
+    """Smallest and largest entry of each column of F − b; answer: two arrays, or ``None`` from a batch."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Whiten:
+    """Moments of Y_j = V (F_j − b + r) under μ(δ), over all rows; answer: Whitened, or ``None`` from a batch.
+
+    Rows are centred before they are multiplied, so that coordinates in which nearly equal columns cancel are as
+    accurate as the columns themselves.
+    """
+
+    delta: Array
+    log_z: float
+    V: Array
+    r: Array
+
+
+class Whitened(NamedTuple):
+    """Answer to :class:`Whiten`.
+
+    Attributes
+    ----------
+    mean, second : ndarrays of shape (r,) and (r, r)
+        Σ μ_j Y_j and Σ μ_j Y_j Y_j'.
+    low, high : ndarrays of shape (r,)
+        Smallest and largest Y_ji over the rows with positive base weight.
+    squares : ndarray of shape (k,)
+        Σ μ_j (F_j − b + r)², column by column.
+    """
+
+    mean: Array
+    second: Array
+    low: Array
+    high: Array
+    squares: Array
+
+    @property
+    def peak(self) -> Array:
+        """Largest |Y_ji|."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def some(self, index: NDArray[np.bool_]) -> Whitened:
+        """Some of the coordinates."""
+        return Whitened(
+            self.mean[index], self.second[np.ix_(index, index)], self.low[index], self.high[index], self.squares
+        )
+
+    def __add__(self, other: Whitened) -> Whitened:  # type: ignore[override]
+        return Whitened(
+            self.mean + other.mean,
+            self.second + other.second,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.squares + other.squares,
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,8 +186,16 @@ class Alone:
             case Tilt():
                 rows = (self.weighted if request.weighted else self.rows)[request.level]
                 return tilt(rows, request.delta, covariance=request.covariance)
-            case Push():
-                return push(self.rows[request.level], request)
+            case Lowest():
+                return lowest(self.rows[request.level], request)
+            case Sizes():
+                return self.rows[ALL].reach
+            case Ranges():
+                return column_ranges(self.rows[ALL])
+            case Whiten():
+                return self.rows[ALL].reduce(
+                    partial(_whiten, request=request), add, cost=max(1.0, request.r.size / COVARIANCE_DOMINATES)
+                )
             case Height():
                 return float(support(self.rows[request.level], request.direction[:, None], 1)[0][0])
             case Draw():
@@ -133,31 +212,33 @@ class Alone:
         return Level(len(self.rows) - 1, rows.shape[0])
 
 
-def push(rows: Rows, request: Push) -> Pushed:
-    """Answer to :class:`Push` by one pass over the rows."""
+def lowest(rows: Rows, request: Lowest) -> float:
+    """Answer to :class:`Lowest` by one pass over the rows."""
     both = np.column_stack([request.delta, request.d])
-    shift = np.zeros(request.d.size) if rows.shift is None else rows.shift
-    centre = request.centre + shift
-    offsets = (-request.log_z - float(shift @ request.delta), -float(centre @ request.d))
-    moved, drift, squares, lowest = rows.reduce(partial(_push, both=both, offsets=offsets), _merge_pushed)
-    return Pushed(moved - centre * drift, drift, squares, lowest)
+    shift = np.zeros(2) if rows.shift is None else rows.shift @ both
+    floor = request.log_z + shift[0] + UNDERFLOW
+    return float(rows.reduce(partial(_lowest, both=both, floor=floor), min) - shift[1])
 
 
-def _push(rows: Rows, both: Array, offsets: tuple[float, float]) -> tuple[Array, float, float, float]:
-    moved, drift, squares, lowest = np.zeros(len(both)), 0.0, 0.0, math.inf
+def _lowest(rows: Rows, both: Array, floor: float) -> float:
+    low = math.inf
     for chunk, f in rows.shifted_chunks():
         z = f @ both
-        c = z[:, 1] + offsets[1]
-        mu = z[:, 0] + rows.log_base[chunk]
-        mu += offsets[0]
+        low = min(low, float(z[:, 1].min(initial=math.inf, where=z[:, 0] + rows.log_base[chunk] > floor)))
+    return low
+
+
+def _whiten(rows: Rows, request: Whiten) -> Whitened:
+    V, delta, r = request.V, request.delta, len(request.V)
+    found = Whitened(np.zeros(r), np.zeros((r, r)), np.full(r, np.inf), np.full(r, -np.inf), np.zeros(delta.size))
+    for chunk, f in rows.chunks(rows.long_chunk_rows):
+        mu = f @ delta
+        mu += rows.log_base[chunk]
+        mu -= request.log_z
         np.exp(mu, out=mu)
-        lowest = min(lowest, float(c.min(initial=math.inf, where=mu > 0.0)))
-        mu *= c
-        drift += float(mu.sum())
-        squares += float(mu @ c)
-        moved += mu @ f
-    return moved, drift, squares, lowest
-
-
-def _merge_pushed(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
-    return one[0] + other[0], one[1] + other[1], one[2] + other[2], min(one[3], other[3])
+        f = f + request.r
+        Y = f @ V.T
+        inside = (mu == mu if rows.uniform else rows.log_base[chunk] > -math.inf)[:, None]
+        low, high = Y.min(axis=0, initial=np.inf, where=inside), Y.max(axis=0, initial=-np.inf, where=inside)
+        found += Whitened(mu @ Y, (Y * mu[:, None]).T @ Y, low, high, mu @ np.square(f))
+    return found

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import reduce
-from typing import Any, TypeVar
+from functools import cached_property, reduce
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from .._internal.entropy import effective_sample_size
-from .._internal.threads import map_threads, single_threaded_blas
+from .._internal.threads import block_size_or, map_threads, single_threaded_blas
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_ENTRY, read_only
 from ..errors import DataError
 
 __all__ = [
+    "Reach",
     "Rows",
     "Split",
     "Subset",
@@ -37,7 +38,7 @@ Split = tuple["Array | None", "Array | None"]
 
 #: entries of one chunk of features: small enough to stay in a core's cache between the products
 CHUNK_NUMBERS = 80_000
-#: entries of one block; fixed, so that results do not depend on the number of threads
+#: entries of one block, unless the settings say otherwise; results do not depend on the number of threads
 BLOCK_NUMBERS = 2_000_000
 #: minimum rows per feature of a block that is summed to a k by k matrix
 ROWS_PER_FEATURE = 30
@@ -50,8 +51,25 @@ PROBE_ROWS = 1000
 #: a column counts as near a point if its distance is at most this many ranges of the column: sums relative to the point
 #: then lose less than one digit compared with sums relative to the column's own middle
 NEAR = 4.0
+#: rows of a few numbers that are joined to one long row
+ROWS_TOGETHER = 50
 #: numbers subtracted at once from neighbouring short rows: NumPy is slow on rows of a few numbers
 SUBTRACTED_TOGETHER = 8000
+
+
+class Reach(NamedTuple):
+    """Bounds on what a pass over all rows adds up, column by column of the features relative to :attr:`Rows.centre`.
+
+    Attributes
+    ----------
+    largest : ndarray of shape (k,)
+        At least the largest absolute value.
+    root : ndarray of shape (k,)
+        At least the root of the sum of squares; infinite if it is not known.
+    """
+
+    largest: Array
+    root: Array
 
 
 class Rows:
@@ -87,7 +105,7 @@ class Rows:
         split: Split | None = None,
     ) -> None:
         self.features = features
-        self.log_base = np.broadcast_to(log_base, (len(features),)) if np.ndim(log_base) == 0 else np.asarray(log_base)
+        self.log_base = log_base if isinstance(log_base, np.ndarray) else _repeated(log_base, len(features))
         self.origin = origin
         self.start = start
         self.centre, self.shift = (origin, None) if split is None else split
@@ -115,7 +133,9 @@ class Rows:
         merging k by k matrices costs little in comparison.
         """
         n, k = self.shape
-        count = int(min(cost * n * k / BLOCK_NUMBERS, n / (ROWS_PER_FEATURE * k) if cost > 1.0 else np.inf))
+        count = int(cost * n * k / block_size_or(BLOCK_NUMBERS))
+        if cost > 1.0:
+            count = min(count, n // (ROWS_PER_FEATURE * k))
         count -= count % 2  # even, so that two threads have equal work
         if count < 2:
             with single_threaded_blas():  # as in the blocks: the number of BLAS threads must not change any bit
@@ -131,6 +151,28 @@ class Rows:
         """The same features with other base weights."""
         return Rows(self.features, log_base, self.origin, self.start, (self.centre, self.shift))
 
+    @cached_property
+    def reach(self) -> Reach:
+        """Sizes of the features, from one pass that is cheaper than others; computed on first use."""
+        root = np.sqrt(self.reduce(_column_squares, np.add)) * (1.0 + 1e-6)  # whatever the round-off
+        return Reach(root, root)
+
+    @property
+    def accuracy(self) -> float:
+        """Relative accuracy of the features as they are stored: one unit in the last place."""
+        return float(np.finfo(self.features.dtype).eps)
+
+    @property
+    def depth(self) -> int:
+        """Additions that an entry goes through in a pass: one chunk, then one chunk after the other."""
+        n = self.shape[0]
+        return self.long_chunk_rows + 4 * (n // self.chunk_rows) + 64
+
+    @property
+    def log_z_depth(self) -> int:
+        """The same for a sum of weights, which is pairwise inside a chunk."""
+        return 4 * (self.shape[0] // self.chunk_rows) + 64
+
     @property
     def shift_size(self) -> Array | float:
         """Absolute value of the shift; the round-off of sums is proportional to it and to the relative features."""
@@ -144,7 +186,8 @@ class Rows:
     @property
     def chunk_rows(self) -> int:
         """Rows of one chunk."""
-        return min(max(256, CHUNK_NUMBERS // max(self.shape[1], 1)), max(self.shape[0], 1))
+        n, k = self.shape
+        return min(max(256, CHUNK_NUMBERS // max(k, 1)), max(n, 1))
 
     @property
     def long_chunk_rows(self) -> int:
@@ -177,12 +220,10 @@ class Rows:
             f = self.features[chunk]
             if convert:  # memory is read faster by a copy than by any other operation
                 narrow[: len(f)] = f
-                f = narrow[: len(f)]
-            if convert or point is not None:
-                buffer[: len(f)] = f
+                buffer[: len(f)] = narrow[: len(f)]
                 f = buffer[: len(f)]
             if point is not None:
-                _subtract(f, point, tiled)
+                f = _subtract(f, point, tiled, buffer[: len(f)])
             yield chunk, f
 
     def take(self, index: Index | slice) -> Rows:
@@ -241,9 +282,27 @@ class Subset:
         return rows.with_log_base(rows.log_base + self.log_factor)
 
 
+def _column_squares(rows: Rows) -> Array:
+    """Sums of squares of the columns; neighbouring rows are joined, because NumPy is slow on rows of a few numbers."""
+    k = rows.shape[1]
+    total = np.zeros(k)
+    for _, f in rows.shifted_chunks():
+        whole = len(f) // ROWS_TOGETHER * ROWS_TOGETHER if f.flags.c_contiguous else 0
+        for part in (f[:whole].reshape(-1, ROWS_TOGETHER * k), f[whole:]):
+            total += np.einsum("ij,ij->j", part, part).reshape(-1, k).sum(axis=0)
+    return total
+
+
 def uniform_log_weights(n: int) -> Array:
     """Log of n equal weights that sum to one: one number repeated, so that :attr:`Rows.uniform` is true."""
-    return np.broadcast_to(-np.log(np.array(float(n))), (n,))
+    return _repeated(-math.log(n), n)
+
+
+def _repeated(x: float, n: int) -> Array:
+    """Read-only array of one number n times, all in the same place; ``np.broadcast_to`` takes five times as long."""
+    array = np.ndarray((n,), float, np.array(x, dtype=float), 0, (0,))
+    array.flags.writeable = False
+    return array
 
 
 def inclusion_probability(weights: Array, size: float, n: int) -> Array:
@@ -253,6 +312,8 @@ def inclusion_probability(weights: Array, size: float, n: int) -> Array:
 
 def make_rows(F: Array, log_base: Array, target: Array) -> Rows:
     """Rows of checked arrays relative to the target; small and narrow arrays are stored so, column by column."""
+    if log_base[0] == log_base[-1] and np.all(log_base == log_base[0]):  # such as those of no likelihood
+        log_base = _repeated(log_base[0], len(log_base))
     if F.size > SMALL or F.shape[1] > NARROW:
         return Rows(read_only(F), read_only(log_base), target, split=split_origin(F, target))
     centre, shift = _split(F, target)
@@ -286,13 +347,14 @@ def _probe_ranges(F: Array) -> tuple[Array, Array]:
     return sample.min(axis=0), sample.max(axis=0)
 
 
-def _subtract(f: Array, point: Array, tiled: Array) -> None:
-    """f −= point; neighbouring rows are joined, so that the tiled point is subtracted from them."""
+def _subtract(f: Array, point: Array, tiled: Array, out: Array) -> Array:
+    """``out`` = f − point; neighbouring rows are joined, so that the tiled point is subtracted from them."""
     together = tiled.size // max(point.size, 1)
     whole = len(f) // together * together if f.flags.c_contiguous else 0
-    joined = f[:whole].reshape(whole // together, tiled.size)
-    joined -= tiled
-    f[whole:] -= point
+    shape = whole // together, tiled.size
+    np.subtract(f[:whole].reshape(shape), tiled, out=out[:whole].reshape(shape))
+    np.subtract(f[whole:], point, out=out[whole:])
+    return out
 
 
 def check_column_scale(F: Array, name: str = "features_q") -> None:

@@ -11,7 +11,7 @@ from .l2 import L2Penalty
 from .linear_constraints import LinearConstraints
 from .linf import LInfPenalty
 from .norms import NORMS, Norm, get_norm
-from .penalty import Penalty
+from .penalty import Penalty, Trial
 from .per_feature import per_feature_penalty, with_intercept
 from .units import feature_scale
 from .user import UserPenalty
@@ -30,6 +30,7 @@ __all__ = [
     "Norm",
     "PartialPenalty",
     "Penalty",
+    "Trial",
     "UserPenalty",
     "get_norm",
     "make_penalty",

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from contextlib import suppress
 from copy import copy
 
 import numpy as np
 
-from .._internal.linear_algebra import solve_psd
+from .._internal.linear_algebra import EPS, solve_psd
 from .._internal.typing import Array, Index
 from ..errors import SolveError
 from .norms import Norm
+from .penalty import Trial
 
 __all__ = ["BallPenalty", "NoPenalty"]
 
-#: shares by which the ball of a lift is smaller, until the residual and its round-off are in the ball itself
-SMALLER = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+#: steps in smaller and smaller balls, until what they leave is in the ball
+ROUNDS = 3
 
 
 class BallPenalty(ABC):
@@ -40,22 +40,30 @@ class BallPenalty(ABC):
         """Zero: there are no constraints."""
         return 0.0
 
-    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
-        """Zero is the only residual allowed if the radius is zero."""
-        return np.zeros_like(r), 0.0
-
-    def directions(self, delta: Array, r: Array, H: Array) -> Iterator[Array]:
-        """Newton steps x − δ in slightly smaller balls, so that the residual they leave is inside this one."""
-        smaller = copy(self)
-        for share in SMALLER:
-            smaller.radius = (1.0 - share) * self.radius
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
+        """The residual that a Newton step in the ball would leave."""
+        none = np.zeros_like(r)
+        if not self.relaxed:  # zero is the only residual allowed
+            return Trial(none, 0.0, none)
+        allowed = self.radius * (1.0 - EPS * (r.size + 8)) - self.norm(margin)
+        residual, inner = r, copy(self)
+        inner.radius = allowed
+        for _ in range(ROUNDS):
+            if not inner.radius > 0.0:
+                return None
             with suppress(SolveError):
-                yield smaller.step(delta, -r, H) - delta
-
-    def slack(self, delta: Array, r: Array, margin: Array) -> float:
-        """g(δ) − ⟨r, δ⟩ if everything within the margin of r is in the ball, otherwise infinity."""
-        inside = self.norm(np.abs(r) + margin) <= self.radius
-        return max(self.value(delta) - float(r @ delta), 0.0) if inside else np.inf
+                residual = r - H @ (inner.step(delta, -r, H) - delta)
+            outside = self.norm(residual) - allowed
+            if outside <= 0.0:
+                break
+            # a step leaves the ball by its round-off; projecting on the ball instead would leave the span of the rows
+            inner.radius -= 2.0 * outside
+        else:
+            residual = self.norm.project(residual, allowed)
+            residual = residual * min(1.0, allowed / (self.norm(residual) or 1.0))
+        value = self.value(delta)
+        round_off = EPS * (r.size + 4) * (value + float(np.abs(residual) @ np.abs(delta)))
+        return Trial(residual, max(value - float(residual @ delta), 0.0) + round_off, none)
 
     def unpenalised(self, k: int) -> Index:
         """None, unless the radius is zero."""

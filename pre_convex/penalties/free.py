@@ -7,14 +7,11 @@ penalty with a Schur complement as curvature.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from .._internal.linear_algebra import schur_complement, solve_psd
 from .._internal.typing import Array, Index
-from .penalty import Penalty
+from .penalty import Penalty, Trial
 
 __all__ = ["PartialPenalty"]
 
@@ -35,7 +32,7 @@ class PartialPenalty:
     def __init__(self, inner: Penalty, on: Index, free: Index, scale: Array | None = None) -> None:
         self.inner, self.on, self.free = inner, on, free
         self.scale = np.ones(on.size) if scale is None else scale
-        self.relaxed, self.homogeneous = inner.relaxed, inner.homogeneous
+        self.homogeneous = inner.homogeneous
         self.used = np.concatenate([on, free])
 
     def _join(self, k: int, on: Array, free: Array) -> Array:
@@ -61,13 +58,6 @@ class PartialPenalty:
         """The free coordinates, and those that the inner penalty does not depend on."""
         return np.concatenate([self.free, self.on[self.inner.unpenalised(self.on.size)]])
 
-    def exact_coordinates(self, k: int) -> NDArray[np.bool_]:
-        """Coordinates of the residual that a lift has to hit: the free ones, and all others unless they are relaxed."""
-        exact = np.zeros(k, dtype=bool)
-        exact[self.free] = True
-        exact[self.on] = not self.relaxed
-        return exact
-
     def _reduced(self, r: Array, H: Array) -> tuple[Array, Array, Array]:
         """(r, H) of the inner penalty after minimising over the free coordinates, and H_ff⁺ [H_fo, r_f]."""
         on, free = self.on, self.free
@@ -90,24 +80,12 @@ class PartialPenalty:
         x = self.inner.step(inner_delta, -inner_r, S) if self.on.size else inner_delta
         return delta + self._complete(delta, x - inner_delta, solved)
 
-    def directions(self, delta: Array, r: Array, H: Array) -> Iterator[Array]:
-        """Inner directions, completed."""
-        inner_r, S, solved = self._reduced(r, H)
-        for d in self._inner_directions(delta, inner_r, S):
-            yield self._complete(delta, d, solved)
-
-    def _inner_directions(self, delta: Array, inner_r: Array, S: Array) -> Iterable[Array]:
-        return self.inner.directions(self.scale * delta[self.on], inner_r, S)
-
-    def slack(self, delta: Array, r: Array, margin: Array) -> float:
-        """Inner slack; what is missing in free coordinates is priced by the certificate."""
-        return self.inner.slack(self.scale * delta[self.on], r[self.on] / self.scale, margin[self.on] / self.scale)
-
-    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
         """Inner trial; zero in free coordinates. In those left out any residual will do."""
         inner_r, S, _ = self._reduced(r, H)
-        found = self.inner.trial(self.scale * delta[self.on], inner_r, S)
+        found = self.inner.trial(self.scale * delta[self.on], inner_r, S, margin[self.on] / self.scale)
         if found is None:
             return None
-        residual, slack = found
-        return self._join(delta.size, self.scale * residual, np.zeros(self.free.size)), slack
+        none = np.zeros(self.free.size)
+        residual, error = (self._join(delta.size, self.scale * x, none) for x in (found.residual, found.error))
+        return Trial(residual, found.slack, error)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._internal.linear_algebra import EPS, eigen_directions, solve_psd
 from .._internal.typing import Array, Index
 from ..errors import SolveError
-from .penalty import UnrelaxedPenalty
+from .penalty import Trial, UserTerms
 
 __all__ = ["LinearConstraints"]
 
@@ -40,7 +40,7 @@ class _Face(NamedTuple):
     Z: Array
 
 
-class LinearConstraints(UnrelaxedPenalty):
+class LinearConstraints(UserTerms):
     """g(δ) = 0 where A δ ≤ h and E δ = f, infinite elsewhere.
 
     Multipliers bound its conjugate: g*(A'λ + E'ν) ≤ ⟨h, λ⟩ + ⟨f, ν⟩ for any λ ≥ 0 and any ν.
@@ -89,7 +89,7 @@ class LinearConstraints(UnrelaxedPenalty):
         """Minimiser of the quadratic model under the constraints; active bounds hold exactly."""
         return self._solve(delta, gradient, H)[0]
 
-    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
         """r' = A'λ + E'ν, with slack ⟨λ, h − Aδ⟩ + ⟨ν, f − Eδ⟩.
 
         To second order, the multipliers of a step minimise the gap. Slack of the wrong sign does not lower it: that is
@@ -110,7 +110,7 @@ class LinearConstraints(UnrelaxedPenalty):
         slack[self.equalities] = np.abs(slack[self.equalities])
         terms = np.abs(self.limit) + np.abs(self.M) @ np.abs(delta)
         complementarity = float(np.abs(multipliers) @ (np.maximum(slack, 0.0) + ROUND_OFF * terms))
-        return trial, complementarity + float(round_off @ np.abs(delta))
+        return Trial(trial, complementarity + float(round_off @ np.abs(delta)), round_off)
 
     def _violations(self, x: Array) -> Array:
         """Relative violation of each row, negative where there is slack."""

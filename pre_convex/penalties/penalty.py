@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from .._internal.typing import Array, Index
 
-__all__ = ["Penalty", "UnrelaxedPenalty"]
+__all__ = ["Penalty", "Trial", "UserTerms"]
+
+
+class Trial(NamedTuple):
+    """A residual r' to lift to.
+
+    Attributes
+    ----------
+    residual : ndarray of shape (k,)
+        r'.
+    slack : float
+        Upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
+    error : ndarray of shape (k,)
+        The slack is that of a residual that differs from r' by no more than this.
+    """
+
+    residual: Array
+    slack: float
+    error: Array
 
 
 class Penalty(Protocol):
-    """A convex penalty g(δ), with constraints included as its indicator.
+    """A convex penalty g(δ), with constraints included as its indicator."""
 
-    If ``relaxed``, g* is the indicator of a set with interior, and a certificate may end anywhere in it: it tries
-    :meth:`directions` and asks for the :meth:`slack` of what they give. Otherwise it has to hit :meth:`trial`.
-    """
-
-    #: whether a certificate may end anywhere in a set with interior, see above
-    relaxed: bool
     #: whether g(tδ) = t g(δ) for t > 0, so that δ itself may prove a problem infeasible
     homogeneous: bool
 
@@ -31,17 +41,12 @@ class Penalty(Protocol):
     def violation(self, delta: Array) -> float:
         """Largest violation of a constraint at δ."""
 
-    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
-        """The residual r' to lift to, and its slack: an upper bound of g(δ) + g*(r') − ⟨r', δ⟩, at least zero.
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
+        """The residual to lift to; ``None`` if there is none.
 
-        ``None`` if there is no such residual. ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u.
+        If g* is the indicator of a ball, everything within the margin of the residual has to be in it.
+        ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u.
         """
-
-    def directions(self, delta: Array, r: Array, H: Array) -> Iterable[Array]:
-        """Directions d of a lift, which moves the residual to about r − Hd; the most promising first."""
-
-    def slack(self, delta: Array, r: Array, margin: Array) -> float:
-        """g(δ) + g*(r) − ⟨r, δ⟩ if g* is zero everywhere within the margin of r, otherwise infinity."""
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Minimiser of ⟨gradient, x − δ⟩ + ½(x − δ)'H(x − δ) + g(x), [STEP]."""
@@ -53,18 +58,10 @@ class Penalty(Protocol):
         """Coordinates that g does not depend on."""
 
 
-class UnrelaxedPenalty:
-    """What penalties share that are not relaxed: there are no directions to try."""
+class UserTerms:
+    """What the user's terms share: they need not be homogeneous, and may depend on all coordinates."""
 
-    relaxed = homogeneous = False
-
-    def directions(self, delta: Array, r: Array, H: Array) -> Iterable[Array]:
-        """None."""
-        return ()
-
-    def slack(self, delta: Array, r: Array, margin: Array) -> float:
-        """Infinity."""
-        return math.inf
+    homogeneous = False
 
     def unpenalised(self, k: int) -> Index:
         """None."""

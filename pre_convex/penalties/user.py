@@ -9,7 +9,7 @@ import numpy as np
 
 from .._internal.typing import Array
 from ..errors import DataError, SolveError
-from .penalty import UnrelaxedPenalty
+from .penalty import Trial, UserTerms
 
 if TYPE_CHECKING:
     from ..problem import RatioProblem
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["UserPenalty", "check_terms", "variable_of"]
 
 
-class UserPenalty(UnrelaxedPenalty):
+class UserPenalty(UserTerms):
     """R‖δ‖_* plus the user's penalty, under the user's constraints."""
 
     def __init__(self, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> None:
@@ -54,7 +54,7 @@ class UserPenalty(UnrelaxedPenalty):
         x, *_ = self._program.solve(gradient - H @ delta, H)
         return np.asarray(x)
 
-    def trial(self, delta: Array, r: Array, H: Array) -> tuple[Array, float] | None:
+    def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
         """The residual after a step.
 
         At the minimiser x of a step, r' = r − H(x − δ) is a subgradient of g, so g*(r') = ⟨r', x⟩ − g(x). The step is
@@ -66,7 +66,7 @@ class UserPenalty(UnrelaxedPenalty):
             return None
         trial = r - H @ (x - delta)
         slack = self.value(delta) - self.value(x) + float(trial @ (x - delta))
-        return trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V)))
+        return Trial(trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V))), np.zeros_like(r))
 
 
 def variable_of(name: str) -> str:

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._internal.entropy import safe_log
+from .._internal.entropy import log_sum_exp, safe_log
 from .._internal.linear_algebra import PsdSolver
 from .._internal.typing import Array, Index
-from ..certificate.certificate import Certificate, value_round_off
+from ..certificate.certificate import Certificate, arithmetic_of
+from ..certificate.lift import RoundOff
 from ..data.passes import logits, tilt
 from ..data.rows import Rows
 from ..feasibility.face import restrict, smallest_face, spanning_rows
@@ -44,7 +45,7 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, set
     problem = problem.centred_at_target()  # for large δ moments are differences of large numbers
     # without a face: the nearest weights, and the δ that Newton reached
     delta, mu, reason = solution.delta, _on_rows(problem, hull.index, hull.weights), "no face found"
-    certificate, index = _boundary_certificate(problem, delta, mu), spanning_rows(problem, hull)
+    certificate, index = _boundary_certificate(problem, delta, mu, -np.inf), spanning_rows(problem, hull)
     for least in MIN_SINES:
         found = smallest_face(problem, index, least)
         if found is None:
@@ -53,7 +54,9 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, set
         inside = newton(face, make_penalty(face), replace(settings, tol=min(0.01 * tol, FACE_TOL)))
         weights = _on_rows(problem, found[0], _lifted(face.rows, np.exp(face.log_mu(inside.delta))))
         far = _far_along(problem, inside.delta, found[1], weights, tol)
-        trial = _boundary_certificate(problem, far, weights)
+        # the base weights of the face sum to one on it
+        lower = inside.certificate.dual_value + log_sum_exp(problem.log_base[found[0]])
+        trial = _boundary_certificate(problem, far, weights, lower)
         if trial.proves(tol) or trial.gap < certificate.gap:
             delta, mu, certificate, reason = far, weights, trial, f"face of {found[0].size:,} rows"
         if trial.proves(tol):
@@ -112,22 +115,14 @@ def _far_along(problem: RatioProblem, delta: Array, v: Array, mu: Array, tol: fl
     return best
 
 
-def _boundary_certificate(problem: RatioProblem, delta: Array, mu: Array) -> Certificate:
-    """Certificate of weights on a face and a δ far along its normal, which need not belong together."""
+def _boundary_certificate(problem: RatioProblem, delta: Array, mu: Array, lower: float) -> Certificate:
+    """Certificate of a δ far along the normal of a face; the proof on the face is the lower bound."""
     r, summary = problem.residual(mu), tilt(problem.rows, delta, covariance=False)
-    mean, covariance = _moments(problem.rows, mu)
-    size = np.abs(mean) + np.sqrt(covariance.diagonal())
-    noise = value_round_off(summary.log_z, float(size @ np.abs(delta)))
-    lower, depth = problem.dual_value(mu), float(mu @ np.where(mu > 0.0, np.abs(problem.log_base), 0.0))
-    # weights that miss the target weaken the lower bound by ⟨miss, |δ|⟩
-    lower -= float(np.abs(r) @ np.abs(delta)) + value_round_off(lower, depth)
-    lowest, highest = problem.ranges
-    if np.any(np.abs(r) > 1e-9 * (highest - lowest) + 1e-13 * np.abs(problem.target)):
-        lower = -np.inf  # they miss the target by more than round-off, so their value is no bound
+    noise = RoundOff(delta, summary, problem.rows.reach, arithmetic_of(problem)).value
     return Certificate(
         primal_value=summary.log_z,
-        dual_value=lower,
-        gap=summary.log_z - lower + noise,
+        dual_value=lower - noise,
+        gap=max(summary.log_z - lower, 0.0) + noise,
         moment_residual=problem.moment_norm(r),
         simplex_residual=abs(float(mu.sum()) - 1.0),
         slackness=-float(r @ delta),

@@ -13,11 +13,11 @@ import numpy as np
 
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
-from ..certificate.certificate import NO_PROOF, Proof, sizes_of
-from ..certificate.family import certificate_at, prove_linked
-from ..certificate.lift import Sizes
-from ..data.linked import LinkedRows, Reach, intercept_at
+from ..certificate.certificate import NO_PROOF, Proof
+from ..certificate.family import certificate_at, linked_arithmetic, prove_linked
+from ..data.linked import LinkedRows, StepLimit, intercept_at
 from ..data.requests import Level, Requests
+from ..divergences import Divergence
 from ..penalties import Penalty, with_intercept
 from ..problem import RatioProblem
 from .newton import Descent, Point
@@ -40,7 +40,7 @@ class LinkedDescent(Descent):
     def run(self, point: Point, aim: float, limit: int | None = None) -> Requests[Point]:
         """Go back towards zero first, if the start has infinite ratios, as that of a sample may."""
         if self.limited and not math.isfinite(point.value):
-            reach = yield Reach(np.zeros_like(point.delta), point.delta, self.level.number)
+            reach = yield StepLimit(np.zeros_like(point.delta), point.delta, self.level.number)
             self.exact, self.decrement = True, math.inf
             point = yield from self.at(0.5 * reach * point.delta)
         return (yield from super().run(point, aim, limit))
@@ -49,17 +49,20 @@ class LinkedDescent(Descent):
         """At most most of the way to the first infinite ratio."""
         t: float = yield from super()._longest(point, d)
         if self.limited and self.decrement > SHORT:
-            t = min(t, TO_LIMIT * (yield Reach(point.delta, d, self.level.number)))
+            t = min(t, TO_LIMIT * (yield StepLimit(point.delta, d, self.level.number)))
         return t
 
 
 class LinkedStages(Staged):
     """The stages in θ = (c, δ), with the certificate [FY]."""
 
+    divergence: Divergence
     limited = False
 
     def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
-        descent = LinkedDescent(level, self.penalty, self.settings, self.clock, self.sizes.shift, curvature, variances)
+        descent = LinkedDescent(
+            level, self.penalty, self.settings, self.clock, self.arithmetic.shift, curvature, variances
+        )
         descent.limited = self.limited
         return descent
 
@@ -72,12 +75,18 @@ class LinkedStages(Staged):
         """Proof by a lift on the subset, and if that does not suffice on all rows."""
         if descent.reason == "diverges":
             return NO_PROOF
-        sizes = Sizes(self.sizes.target[1:], self.sizes.shift[1:])
         if subset is not None:
-            proof = yield from prove_linked(point.delta, point.summary, self.penalty, sizes, subset.number)  # type: ignore[arg-type]
+            proof = yield from prove_linked(
+                point.delta,
+                point.summary,
+                self.penalty,
+                self.arithmetic,
+                self.divergence,
+                subset.number,  # type: ignore[arg-type]
+            )
             if proof.gap <= self.settings.tol * (1.0 + abs(point.value)):
                 return proof
-        return (yield from prove_linked(point.delta, point.summary, self.penalty, sizes))  # type: ignore[arg-type]
+        return (yield from prove_linked(point.delta, point.summary, self.penalty, self.arithmetic, self.divergence))  # type: ignore[arg-type]
 
 
 def newton_linked(
@@ -90,8 +99,6 @@ def newton_linked(
 ) -> NewtonResult:
     """Solve [P] in (c, δ) and certify the answer; parameters as in :func:`~pre_convex.solvers.stages.newton`."""
     n, k = problem.rows.shape
-    sizes = sizes_of(problem)
-    extended = Sizes(np.append(0.0, sizes.target), np.append(0.0, sizes.shift))
     if problem.link.per_row:  # samples of rows with bounds of their own are not supported
         settings = replace(settings, small=max(settings.small, n * (k + 1)))
     with single_threaded_blas(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -99,9 +106,10 @@ def newton_linked(
         at_base = not (np.any(delta) or problem.link.per_row)  # the bounds are then on both sides of one
         theta = np.append(0.0 if at_base else intercept_at(problem.rows, problem.link, delta), delta)
         staged = LinkedStages(
-            n, k + 1, with_intercept(penalty, k), settings, extended, theta,
+            n, k + 1, with_intercept(penalty, k), settings, linked_arithmetic(problem), theta,
             row_cost=problem.rows.subset_cost, collinear_ends=False, verbose=verbose,
         )  # fmt: skip
+        staged.divergence = problem.link.divergence
         staged.limited = bool(np.isfinite(problem.link.divergence.limit) and np.any(np.isinf(problem.link.upper)))
         outcome = LinkedRows(problem.rows, problem.link).run(staged.run())
         theta = outcome.point.delta

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.threads import single_threaded_blas
+from .._internal.threads import blocking, single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import (
     MAX_PARAMETER,
@@ -26,7 +26,7 @@ from .._internal.validation import (
     read_only,
 )
 from ..certificate.certificate import certificate_of
-from ..certificate.lift import Sizes
+from ..certificate.lift import Arithmetic
 from ..data.batch import BaseSummary, Batch, OwnLogBases, Together, make_batch
 from ..errors import DataError
 from ..penalties import Penalty, make_penalty
@@ -110,7 +110,8 @@ def solve_many(
     """
     settings, verbose = make_settings(settings, tol=tol), as_flag(verbose, "verbose")
     problems, delta = _checked(features_q, targets, log_bases, radius, norm, start)
-    return _answers(problems, _summarise_base(problems.batch), delta, settings, verbose)
+    with blocking(settings.threads, settings.block_size):
+        return _answers(problems, _summarise_base(problems.batch), delta, settings, verbose)
 
 
 def _checked(
@@ -204,9 +205,12 @@ def _answers(
     template = problems.template
     penalties = {R: make_penalty(template.with_radius(R)) for R in np.unique(problems.radius).tolist()}
     terms = [penalties[R] for R in problems.radius.tolist()]
-    sizes = [Sizes(np.abs(problems.targets[w]), np.abs(targets[w]), abs(float(batch.level[w]))) for w in range(W)]
+    offsets, depth = np.abs(batch.level).tolist(), batch.depth
+    arithmetic = [
+        Arithmetic(np.abs(targets[w]), np.abs(problems.targets[w]), depth, depth, n, offsets[w]) for w in range(W)
+    ]
     starts = [None] * W if start is None else list(start)
-    staged = [Staged(n, k, terms[w], settings, sizes[w], starts[w]) for w in range(W)]
+    staged = [Staged(n, k, terms[w], settings, arithmetic[w], starts[w]) for w in range(W)]
     together = Together(batch, targets, base)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         outcomes: list[Outcome] = together.run([one.run() for one in staged])

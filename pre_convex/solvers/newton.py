@@ -28,6 +28,8 @@ LOW_VALUE = 30.0
 SECANT_BELOW, SLOW = 0.5, 0.25
 #: the same for this many features and more, where a covariance costs as much as a dozen gradients
 WIDE, SECANT_BELOW_WIDE, SLOW_WIDE = 50, 4.0, 0.6
+#: rows times features up to which a covariance costs less than the further steps that secants take
+TINY = 10_000
 #: steps of one descent, unless the settings say otherwise
 MAX_ITERATIONS = 200
 #: trial points of one step
@@ -107,6 +109,7 @@ class Descent:
         self.exact = curvature is None  # passes may compute covariances
         wide = shift.size >= WIDE
         self.secant_below, self.slow = (SECANT_BELOW_WIDE, SLOW_WIDE) if wide else (SECANT_BELOW, SLOW)
+        self.always = level.size * shift.size <= TINY  # every pass computes the covariance
         self.iterations = self.passes = 0
         self.decrement, self.largest_decrement, self.low_value = math.inf, 0.0, -LOW_VALUE
         self.reason = ""
@@ -114,7 +117,7 @@ class Descent:
     def at(self, delta: Array, guess: float = 0.0) -> Requests[Point]:
         """A pass at δ, with the covariance if the last one may be outdated."""
         self.passes += 1
-        covariance = self.exact and self.decrement > self.secant_below
+        covariance = self.exact and (self.always or self.decrement > self.secant_below)
         summary = yield Tilt(delta, covariance, self.level.number, guess=guess)
         size = 1.0 + abs(summary.log_z) + float(self.shift @ np.abs(delta))
         return Point(delta, summary, self.penalty.value(delta), ROUND_OFF * size)
@@ -130,8 +133,11 @@ class Descent:
             if not self.variances.size:
                 self.variances = np.where(H.diagonal() > 0.0, H.diagonal(), 1.0)
             d = self._direction(point, H, damping)
-            self.decrement = math.inf if d is None else self._decrement(point, d, H)
-            if damping == 0.0 and self.decrement < self.secant_below and self._misses_gradient(point, d, H):
+            self.decrement, Hd = math.inf, None
+            if d is not None:
+                Hd = H @ d
+                self.decrement = self._decrement(point, d, Hd)
+            if damping == 0.0 and self.decrement < self.secant_below and self._misses_gradient(point, Hd):
                 damping = GRADIENT_DAMPING
                 continue
             if self.decrement <= aim:
@@ -140,7 +146,7 @@ class Descent:
                 return self._stop(point, "iteration limit" if limit == self.settings.max_iter else "no progress")
             if self.clock.is_over:
                 return self._stop(point, "time limit")
-            if (yield from self._diverges(point)):
+            if self._may_separate(point) and (yield from self._separates(point)):
                 return self._stop(point, "diverges")
             stale = not fresh and self.decrement > self.slow * last
             if stale and self.exact:  # compute the covariance at this point
@@ -179,31 +185,32 @@ class Descent:
             return None
         return d if d @ d < 1e200 else None
 
-    def _misses_gradient(self, point: Point, d: Array | None, H: Array) -> bool:
+    def _misses_gradient(self, point: Point, Hd: Array | None) -> bool:
         """Whether the step ignores part of the gradient, because a few rows take all the weight and H is singular."""
         free = self.penalty.unpenalised(point.delta.size)
-        if d is None or not free.size:
+        if Hd is None or not free.size:
             return False
-        left, gradient = np.abs(point.gradient + H @ d)[free], np.abs(point.gradient[free])
-        return bool(np.any(left > GRADIENT_LEFT * np.sqrt(self.variances[free])) and np.any(left > 1e-8 * gradient))
+        left = np.abs(point.gradient + Hd)[free]
+        missed = left > GRADIENT_LEFT * np.sqrt(self.variances[free])
+        return bool(missed.any() and np.any(left > 1e-8 * np.abs(point.gradient[free])))
 
-    def _decrement(self, point: Point, d: Array, H: Array) -> float:
+    def _decrement(self, point: Point, d: Array, Hd: Array) -> float:
         """Decrease of the model along d: d'Hd without a penalty, and at least that with one."""
-        curved = max(float(d @ H @ d), 0.0)
+        curved = max(float(d @ Hd), 0.0)
         fall = point.penalty - self.penalty.value(point.delta + d) - float(point.gradient @ d)
         return max(curved, fall) if fall > point.noise else curved
 
-    def _diverges(self, point: Point) -> Requests[bool]:
-        """Whether δ itself separates the target from every row, so that the value is unbounded below.
-
-        Checked only at some steps, while steps are long or the value is low, because it costs half a pass.
-        """
+    def _may_separate(self, point: Point) -> bool:
+        """Whether to look if δ separates: at some steps, while steps are long or the value is low."""
         if self.decrement < 0.1 or not self.penalty.homogeneous:
             return False
         if point.value < self.low_value:
             self.low_value = 2.0 * point.value
-        elif self.iterations not in (1, 2) and self.iterations % 5 != 4:
-            return False
+            return True
+        return self.iterations in (1, 2) or self.iterations % 5 == 4
+
+    def _separates(self, point: Point) -> Requests[bool]:
+        """Whether δ separates the target from every row, so that the value is unbounded below; costs half a pass."""
         top = yield Height(point.delta, self.level.number)
         margin = -self.penalty.value(point.delta) - top
         return bool(margin > 1e-9 * abs(top))
@@ -236,4 +243,4 @@ def update_curvature(H: Array, s: Array, y: Array) -> Array:
     sHs, sy = float(s @ Hs), float(s @ y)
     if not (sy > 0.0 and sHs > 0.0):
         return H
-    return np.asarray(H - np.outer(Hs / sHs, Hs) + np.outer(y / sy, y))
+    return np.asarray(H - (Hs / sHs)[:, None] * Hs + (y / sy)[:, None] * y)

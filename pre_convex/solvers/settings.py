@@ -35,11 +35,17 @@ class Settings:
         Rows per feature of the first sample, which has between 2,000 and 20,000 rows.
     subset_rows : int or None, default None
         Rows of the subset that is solved before all rows. ``None`` chooses the size that minimises the work.
+    threads : int or None, default None
+        Threads that passes over the rows use; ``None`` for as many as BLAS may use. Results do not depend on it, to the
+        last bit.
+    block_size : int or None, default None
+        Entries of F in one block of rows in memory, the work of one thread; ``None`` for 2,000,000. Results depend on
+        it by round-off. Files are read in blocks of their own, and :func:`solve_many` chooses its own.
 
     Examples
     --------
-    >>> Settings(tol=1e-6)
-    Settings(tol=1e-06, max_iter=None, time_limit=None, max_step=4.0, small=400000, first_rows=100, subset_rows=None)
+    >>> Settings(tol=1e-6, threads=2).threads
+    2
     """
 
     tol: float = 1e-8
@@ -49,6 +55,8 @@ class Settings:
     small: int = 400_000
     first_rows: int = 100
     subset_rows: int | None = None
+    threads: int | None = None
+    block_size: int | None = None
 
     def __post_init__(self) -> None:
         check_tol(self.tol)
@@ -59,8 +67,9 @@ class Settings:
         check_positive(self.max_step, "max_step")
         as_count(self.small, "small", 0)
         as_count(self.first_rows, "first_rows", 1)
-        if self.subset_rows is not None:
-            as_count(self.subset_rows, "subset_rows", 1)
+        for name in ("subset_rows", "threads", "block_size"):
+            if getattr(self, name) is not None:
+                as_count(getattr(self, name), name, 1)
 
 
 def make_settings(settings: Any, **changes: Any) -> Settings:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.threads import single_threaded_blas
+from .._internal.threads import blocking, single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import as_choice, as_flag
 from ..certificate.certificate import NO_PROOF, Certificate, certificate_of, make_certificate
@@ -132,7 +132,7 @@ def solve(
             problem, formulation, entry, (weight_penalty, weight_constraints), options, settings, check, verbose
         )
     terms = make_penalty(problem, penalty, constraints)
-    with show_progress(problem.rows, verbose):
+    with show_progress(problem.rows, verbose), blocking(settings.threads, settings.block_size):
         if entry is None:
             solution = solve_newton(problem, terms, settings, formulation, verbose=verbose)
         else:
@@ -174,7 +174,13 @@ def solve_newton(
         found = _engine(problem)(problem, terms, settings, start=start, verbose=verbose)
     except SolveError as error:  # constraints without a solution
         return _failed_solution(problem, "newton", formulation, settings=settings, claim=str(error))
-    solution = _newton_solution(problem, found, "newton", formulation, settings=settings)
+    status = Status.OPTIMAL if _is_optimal(problem, terms, settings, found) else Status.INACCURATE
+    taken = time.perf_counter() - started
+    solution = _newton_solution(
+        problem, found, "newton", formulation, settings=settings, status=status, solve_time=taken
+    )
+    if status is Status.OPTIMAL:
+        return solution
     solution = _decide_status(problem, solution, terms, settings, found)
     return replace(solution, solve_time=time.perf_counter() - started)
 
@@ -182,6 +188,14 @@ def solve_newton(
 def _engine(problem: RatioProblem) -> Any:
     """Newton in δ for KL without bounds, in (c, δ) for the other members of the family."""
     return newton_linked if problem.has_intercept else newton
+
+
+def _is_optimal(problem: RatioProblem, terms: Penalty, settings: Settings, found: NewtonResult) -> bool:
+    """Whether the certificate proves an optimum: far out on a diverging sequence a small gap does not."""
+    if problem.has_intercept:
+        return found.certificate.proves(settings.tol)
+    exists = not found.may_diverge or problem.radius > 0.0 or not isinstance(terms, BallPenalty)
+    return exists and found.certificate.proves(settings.tol)
 
 
 def _far_outside(problem: RatioProblem, terms: Penalty, settings: Settings, formulation: str) -> Solution | None:
@@ -204,7 +218,7 @@ def _far_outside(problem: RatioProblem, terms: Penalty, settings: Settings, form
 def _newton_solution(
     problem: RatioProblem, found: NewtonResult, solver: str, formulation: str, **fields: Any
 ) -> Solution:
-    """Solution at the point where Newton stopped; its status is decided later."""
+    """Solution at the point where Newton stopped; unless it is given, its status is decided later."""
     delta = found.delta
     return Solution(
         delta=delta,
@@ -214,7 +228,7 @@ def _newton_solution(
             else found.intercept - float(problem.target @ delta)
         ),
         weights=lambda: problem.mu(delta),
-        status=Status.INACCURATE,
+        status=fields.pop("status", Status.INACCURATE),
         certificate=found.certificate,
         solver=solver,
         formulation=formulation,
@@ -284,12 +298,12 @@ def _decide_status(
     Far out on a diverging sequence the gap is small although no finite δ is optimal. So if most of the curvature is
     lost, the position of the target relative to the hull decides whether an optimum exists.
     """
+    if _is_optimal(problem, terms, settings, found):
+        return replace(solution, status=Status.OPTIMAL)
     tol, has_user_terms = settings.tol, not isinstance(terms, BallPenalty)
     proven = solution.certificate.proves(tol)
     if problem.has_intercept:
-        return _decide_linked_status(problem, solution, terms, proven, found)
-    if proven and (has_user_terms or problem.radius > 0.0 or not found.may_diverge):
-        return replace(solution, status=Status.OPTIMAL)
+        return _decide_linked_status(problem, solution, terms, found)
     unproven = Status.OPTIMAL if proven else LIMITS.get(found.reason, solution.status)
     if unproven is Status.TIME_LIMIT:
         return replace(solution, status=unproven)
@@ -312,12 +326,8 @@ def _decide_status(
     return replace(solution, status=unproven, hull=None if proven else hull)
 
 
-def _decide_linked_status(
-    problem: RatioProblem, solution: Solution, terms: Penalty, proven: bool, found: NewtonResult
-) -> Solution:
+def _decide_linked_status(problem: RatioProblem, solution: Solution, terms: Penalty, found: NewtonResult) -> Solution:
     """The same for a divergence other than KL, bounds, or one radius for each feature: δ may prove infeasibility."""
-    if proven:
-        return replace(solution, status=Status.OPTIMAL)
     if terms.homogeneous and np.all(np.isfinite(solution.delta)):
         top = support_of_weights(problem, solution.delta)
         if -terms.value(solution.delta) - top > 1e-9 * abs(top):

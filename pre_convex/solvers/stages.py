@@ -17,8 +17,16 @@ import numpy as np
 from .._internal.linear_algebra import shrink_correlations, smallest_pivot_ratio, well_conditioned
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
-from ..certificate.certificate import NO_PROOF, Certificate, Proof, certificate_of, make_certificate, prove, sizes_of
-from ..certificate.lift import Sizes
+from ..certificate.certificate import (
+    NO_PROOF,
+    Certificate,
+    Proof,
+    arithmetic_of,
+    certificate_of,
+    make_certificate,
+    prove,
+)
+from ..certificate.lift import Arithmetic
 from ..data.affine_span import AffineSpan, affine_span_of
 from ..data.passes import tilt
 from ..data.requests import ALL, Alone, Draw, Level, Requests, Tilt
@@ -36,7 +44,12 @@ FIRST_ROWS_MIN, FIRST_ROWS_MAX = 2_000, 20_000
 #: steps on a sample; more of them mean that the sample does not decide
 SAMPLE_STEPS = 40
 #: minimum number of rows of a lift, and of rows per feature
-LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 20
+LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 5
+#: rows times features up to which a lift on all rows, if their covariance is known, costs less than drawing some
+LIFT_ALL = 50_000
+#: with covariances of all rows, aim for a squared decrement of this share of the tolerance, or of its square: steps are
+#: then so short that δ is known to many more digits at little cost
+EXACT_SHARE = 1e-7
 #: the smallest squared decrement to aim for
 SMALLEST_AIM = 1e-20
 #: share of the curvature at δ = 0 below which it may vanish, so that secants do not suffice
@@ -88,8 +101,8 @@ class Staged:
         g(δ).
     settings : Settings
         Tolerance, limits and numbers of rows.
-    sizes : Sizes
-        Sizes that round-off is proportional to.
+    arithmetic : Arithmetic
+        How the passes compute.
     start : ndarray of shape (k,), optional
         Initial δ, such as the answer of a cone solver; zero by default.
     row_cost : float, default 20.0
@@ -104,7 +117,7 @@ class Staged:
     k: int
     penalty: Penalty
     settings: Settings
-    sizes: Sizes
+    arithmetic: Arithmetic
     start: Array | None = None
     row_cost: float = 20.0
     collinear_ends: bool = True
@@ -146,7 +159,7 @@ class Staged:
         return Outcome(point, proof, descent.iterations, descent.passes, descent.reason, may_diverge=may_diverge)
 
     def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
-        return Descent(level, self.penalty, self.settings, self.clock, self.sizes.shift, curvature, variances)
+        return Descent(level, self.penalty, self.settings, self.clock, self.arithmetic.shift, curvature, variances)
 
     def _from_sample(self, first: Descent, point: Point) -> Requests[tuple[Level | None, Descent, Point]]:
         """Solve the sample, then the subset S, both to their sampling error; (S, descent on all rows, its first point).
@@ -155,7 +168,7 @@ class Staged:
         is outside the hull of all rows.
         """
         origin = point.delta
-        found = yield from first.run(point, aim=0.1 * self.k / first.level.size, limit=SAMPLE_STEPS)
+        found = yield from first.run(point, aim=0.5 * self.k / first.level.size, limit=SAMPLE_STEPS)
         self._end_stage("sample", first)
         start, curvature, share = origin, None, 1.0
         if first.decrement <= 1.0:
@@ -167,7 +180,7 @@ class Staged:
             return None, descent, (yield from descent.at(start))
         subset: Level = yield Draw(size)
         inner = self._descent(subset, curvature, self.variances)
-        found = yield from inner.run((yield from inner.at(start)), aim=0.1 * self.k / subset.size, limit=SAMPLE_STEPS)
+        found = yield from inner.run((yield from inner.at(start)), aim=0.5 * self.k / subset.size, limit=SAMPLE_STEPS)
         if inner.decrement > 1.0:
             self._end_stage("subset", inner)
             descent = self._descent(self.everything, None, self.variances)
@@ -206,7 +219,10 @@ class Staged:
     ) -> Requests[tuple[Descent, Point, Proof, Level | None]]:
         """Passes over all rows until the gap is proven, or nothing more can be gained."""
         tol = self.settings.tol
-        aim = tol**2 if descent.exact else 0.1 * tol if subset is None else tol * subset.size / self.n
+        exact_aim = tol * max(tol, EXACT_SHARE)
+        # a smaller decrement needs fewer rows for the lift, whose covariance costs more the more features there are
+        without_subset = tol / max(10.0, 0.15 * self.k)
+        aim = exact_aim if descent.exact else without_subset if subset is None else tol * subset.size / self.n
         while True:
             point = yield from descent.run(point, aim)
             proof = yield from self._certify(descent, point, subset)
@@ -220,7 +236,7 @@ class Staged:
                 break
             else:  # the subset is unrepresentative: continue with the covariance of all rows
                 subset, descent.exact, descent.decrement = None, True, math.inf
-                point, aim = (yield from descent.at(point.delta, point.loss)), tol**2
+                point, aim = (yield from descent.at(point.delta, point.loss)), exact_aim
         return descent, point, proof, subset
 
     def _certify(self, descent: Descent, point: Point, subset: Level | None) -> Requests[Proof]:
@@ -232,12 +248,13 @@ class Staged:
         needed = 0 if hopeless else int(min(3.0 * decrement * self.n / tol, self.n))
         needed = max(LIFT_ROWS, LIFT_ROWS_PER_FEATURE * self.k, needed)
         source = subset or self.everything
-        if 2 * needed <= source.size:
+        covered = subset is None and point.summary.covariance is not None and self.n * self.k <= LIFT_ALL
+        if 2 * needed <= source.size and not covered:
             some = yield Draw(needed, source.number, at_random=False)
-            proof = yield from prove(point.delta, point.summary, self.penalty, self.sizes, some.number)
+            proof = yield from prove(point.delta, point.summary, self.penalty, self.arithmetic, some.number)
             if hopeless or proof.gap <= tol * (1.0 + abs(point.value)):
                 return proof
-        return (yield from prove(point.delta, point.summary, self.penalty, self.sizes, source.number))
+        return (yield from prove(point.delta, point.summary, self.penalty, self.arithmetic, source.number))
 
     def _may_diverge(self, descent: Descent, point: Point, H0: Array, subset: Level | None) -> Requests[bool]:
         """Whether δ may belong to a diverging sequence; see :class:`Outcome`."""
@@ -334,7 +351,7 @@ def _stages(
     """Result of the stages in the coordinates of the problem."""
     n, k = problem.rows.shape
     staged = Staged(
-        n, k, penalty, settings, sizes_of(problem), start,
+        n, k, penalty, settings, arithmetic_of(problem), start,
         row_cost=problem.rows.subset_cost, collinear_ends=collinear_ends, verbose=verbose,
     )  # fmt: skip
     outcome = Alone(problem.rows).run(staged.run())

@@ -80,9 +80,9 @@ def test_generators_of_requests_are_watched_and_switched_off():
     problem = pre.RatioProblem([9.0, 9.0, 9.0], rows)
     with watch(SPECIAL_CASES) as reached:
         before = pre.solve(problem, check=False)
-    assert "_diverges" in reached
+    assert "_separates" in reached
     assert before.trace[0].reason == "diverges"
-    with off(cases["_diverges"]):
+    with off(cases["_separates"]):
         after = pre.solve(problem, check=False)
     assert after.status is before.status is pre.Status.INFEASIBLE
     assert after.trace[0].reason != "diverges"

@@ -19,9 +19,9 @@ EPS = float(np.finfo(float).eps)
 def assert_bounds_hold(certificate, exact, delta, optimum, value=None):
     """Value, lower bound and gap against the true ones."""
     value = exact.value(delta) if value is None else value
-    assert abs(value - mpf(certificate.primal_value)) <= certificate.noise + ALLOWED
-    assert mpf(certificate.dual_value) <= optimum + ALLOWED
-    assert value - optimum <= certificate.gap + ALLOWED
+    assert abs(value - mpf(certificate.primal_value)) <= certificate.noise
+    assert mpf(certificate.dual_value) <= optimum
+    assert value - optimum <= certificate.gap
 
 
 def radii_around(distance):

@@ -157,6 +157,8 @@ ROWS: list[Row] = [
     *count("Settings", "small", lambda v: pre.Settings(small=v), skip=("zero",)),
     *count("Settings", "first_rows", lambda v: pre.Settings(first_rows=v)),
     *count("Settings", "subset_rows", lambda v: pre.Settings(subset_rows=v), skip=("None",)),
+    *count("Settings", "threads", lambda v: pre.Settings(threads=v), skip=("None",)),
+    *count("Settings", "block_size", lambda v: pre.Settings(block_size=v), skip=("None",)),
     *flag("solve", "polish", lambda p: pre.solve(PROBLEM, polish=p)),
     *flag("solve", "check", lambda c: pre.solve(PROBLEM, check=c)),
     *flag("solve", "verbose", lambda v: pre.solve(PROBLEM, verbose=v)),

@@ -5,11 +5,11 @@ import pytest
 
 import pre_convex as pre
 from pre_convex.data.linked import (
+    LiftRequest,
     LinkedRows,
     Magnitude,
-    Move,
-    Reach,
     Room,
+    StepLimit,
     capped_support,
     intercept_at,
     linked_scores,
@@ -49,18 +49,25 @@ def test_sums_agree_with_their_definitions(problem):
     np.testing.assert_allclose(scores, s, atol=1e-13)
     np.testing.assert_allclose(base, pi, atol=1e-15)
     rows = LinkedRows(problem.rows, link)
-    room = link.room(t)
-    np.testing.assert_allclose(rows._answer(Room(THETA)), (G * (pi * room)[:, None]).T @ G, atol=1e-12)
-    d = np.array([0.01, -0.02, 0.01, 0.03])
-    moved = rows._answer(Move(THETA, d))
-    change = room * (G @ d)
-    np.testing.assert_allclose(moved.moment, G.T @ (pi * change), atol=1e-13)
-    np.testing.assert_allclose(moved.size, np.abs(G).T @ (pi * np.abs(change)), atol=1e-13)
-    assert moved.cost == pytest.approx(pi @ link.gap(s, t, change), abs=1e-15)
-    assert moved.furthest == pytest.approx(np.abs(G @ d)[room > 0].max())
-    value, size = rows._answer(Magnitude(THETA))
-    assert value == pytest.approx(pi @ (np.abs(link.conjugate(s)) + t * np.abs(s)))
-    np.testing.assert_allclose(size, np.abs(G).T @ (pi * t))
+    accuracy = 1e-14
+    omega = pi * link.room(t, accuracy)
+    np.testing.assert_allclose(rows._answer(Room(THETA, accuracy)), (G * omega[:, None]).T @ G, atol=1e-12)
+    V, r = RNG.normal(size=(2, 4)), np.array([0.0, 0.1, -0.2, 0.3])
+    Y = (G + r) @ V.T
+    found = rows._answer(LiftRequest(THETA, accuracy, V, r))
+    np.testing.assert_allclose(found.mean, (pi * t) @ Y, atol=1e-12)
+    np.testing.assert_allclose(found.second, (Y * omega[:, None]).T @ Y, atol=1e-11)
+    np.testing.assert_allclose(found.peak, np.abs(Y).max(axis=0))
+    np.testing.assert_allclose(found.moving, np.abs(Y[omega > 0]).max(axis=0))
+    np.testing.assert_allclose(found.squares, omega @ (G + r) ** 2)
+    sizes = rows._answer(Magnitude(THETA))
+    size = np.abs(G)
+    h = size @ np.abs(THETA)
+    # sums of passes may be relative to another point, and their sizes are then larger
+    assert np.all(sizes.moment >= (1 - 1e-12) * (pi * t) @ size)
+    assert np.all(sizes.change >= (1 - 1e-12) * (pi * link.width(t) * h) @ size)
+    assert np.all(sizes.largest >= size.max(axis=0))
+    assert sizes.value >= (1 - 1e-12) * pi @ (np.abs(link.conjugate(s)) + t * h)
     c = intercept_at(problem.rows, link, THETA[1:])
     assert pi @ link.ratio(c + s - THETA[0]) == pytest.approx(1.0, abs=1e-14)
 
@@ -68,11 +75,11 @@ def test_sums_agree_with_their_definitions(problem):
 def test_reach_ends_at_the_first_infinite_ratio():
     problem = pre.RatioProblem(B, F, A, divergence="reverse-kl")
     d = np.array([0.1, 0.3, -0.2, 0.1])
-    reach = LinkedRows(problem.rows, problem.link)._answer(Reach(THETA, d))
+    reach = LinkedRows(problem.rows, problem.link)._answer(StepLimit(THETA, d))
     G = np.column_stack([np.ones(300), F - B])
     assert (G @ (THETA + reach * d)).max() == pytest.approx(1.0, abs=1e-12)
     bounded = pre.RatioProblem(B, F, A, divergence="reverse-kl", bounds=(0, 5))
-    assert LinkedRows(bounded.rows, bounded.link)._answer(Reach(THETA, d)) == np.inf
+    assert LinkedRows(bounded.rows, bounded.link)._answer(StepLimit(THETA, d)) == np.inf
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,9 @@ from pre_convex._internal.entropy import log_sum_exp
 from pre_convex.data.passes import (
     Summary,
     column_ranges,
-    highest_logit_reduction,
     logits,
-    reduce_together,
     support,
     tilt,
-    tilt_reduction,
-    tilt_with_logits,
     weighted_sum,
 )
 from pre_convex.data.rows import Rows
@@ -115,32 +111,12 @@ def test_blocks_in_any_order_give_the_result_of_all_rows(monkeypatch, kind, orig
     np.testing.assert_allclose(plain.mean, mean, atol=1e-12)
     assert plain.covariance is None
     np.testing.assert_allclose(logits(rows, delta), a + F @ delta, atol=1e-12)
-    several = {
-        "tilted": tilt_with_logits(delta),
-        "squared": tilt_reduction(2.0 * delta, power=2.0),
-        "highest": highest_logit_reduction(delta),
-    }
-    together = reduce_together(rows, several)
-    np.testing.assert_allclose(together["tilted"][0].covariance, covariance, atol=1e-12)
-    np.testing.assert_allclose(together["tilted"][1], a + F @ delta, atol=1e-12)
-    np.testing.assert_allclose(together["squared"].mean, tilt(rows, 2.0 * delta, power=2.0).mean, atol=1e-12)
-    assert together["highest"] == pytest.approx((a + F @ delta).max(), abs=1e-12)
     mu = np.random.default_rng(0).dirichlet(np.ones(2000))
     np.testing.assert_allclose(weighted_sum(rows, mu), mu @ F, atol=1e-12)
     values, index = support(rows, np.eye(3)[:, :2], 3)
     heights = np.where((a > -np.inf)[:, None], F[:, :2], -np.inf)
     np.testing.assert_allclose(values, heights.max(axis=0), atol=1e-12)
     assert set(index) == set(np.argsort(-heights, axis=0)[:3].ravel())
-
-
-def test_power_applies_to_the_base_weights_only():
-    F, a, delta = data(300)
-    squared = tilt(Rows(F, a), delta, covariance=False, power=2.0)
-    log_z, mean, covariance = reference(F, 2.0 * a, delta)
-    assert squared.log_z == pytest.approx(log_z, abs=1e-12)
-    np.testing.assert_allclose(squared.mean, mean, atol=1e-12)
-    assert squared.covariance is None
-    np.testing.assert_allclose(tilt(Rows(F, a), delta, power=2.0).covariance, covariance, atol=1e-12)
 
 
 @pytest.mark.parametrize("height", [-800.0, -450.0, 0.0, 450.0, 800.0])
@@ -238,3 +214,18 @@ def test_column_ranges_are_those_of_the_rows_with_weight(n, k, order):
             low, high = column_ranges(Rows(F, log_base, origin))
             positive = shifted[log_base > -np.inf]
             np.testing.assert_array_equal([low, high], [positive.min(axis=0), positive.max(axis=0)])
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_the_first_pass_over_equal_weights_is_that_over_any_weights(monkeypatch, dtype, offset):
+    monkeypatch.setattr("pre_convex.data.rows.CHUNK_NUMBERS", 1)  # chunks of 256 rows
+    F = (data(2000)[0] + offset).astype(dtype)
+    equal, any_weights = Rows(F, -np.log(2000.0)), Rows(F, np.full(2000, -np.log(2000.0)))
+    assert equal.uniform
+    assert not any_weights.uniform
+    one, other = tilt(equal, np.zeros(3)), tilt(any_weights, np.zeros(3))
+    assert one.log_z == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(one.mean, other.mean, rtol=1e-13)
+    np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-10)
+    np.testing.assert_allclose(one.covariance, np.cov(F.astype(float).T, bias=True), atol=1e-8)

@@ -5,7 +5,7 @@ import pytest
 
 import pre_convex as pre
 from pre_convex.data.batch import Together, make_batch
-from pre_convex.data.requests import ALL, Alone, Draw, Height, Push, Tilt
+from pre_convex.data.requests import ALL, Alone, Draw, Height, Lowest, Sizes, Tilt, Whiten
 
 W = 5
 
@@ -61,13 +61,13 @@ def assert_same(one, other, size):
 def test_alone_and_together_agree(bases, offset):
     F, targets, a = shared(offset=offset, bases=bases)
     rng = np.random.default_rng(1)
-    delta, d, centre = 0.5 * rng.normal(size=(3, W, F.shape[1]))
+    delta, d = 0.5 * rng.normal(size=(2, W, F.shape[1]))
 
     def make(w):
         yield Tilt(delta[w])
         yield Tilt(delta[w], covariance=True, guess=-50.0)  # a guess changes nothing
         log_z = float(np.log(np.exp(pre.RatioProblem(targets[w], F, a[w]).value(delta[w]))))
-        yield Push(delta[w], log_z, centre[w], d[w])
+        yield Lowest(delta[w], log_z, d[w])
         yield Height(d[w])
 
     alone, together = both(F, targets, a, make)
@@ -78,21 +78,34 @@ def test_alone_and_together_agree(bases, offset):
 
 def test_answers_by_hand():
     F, targets, a = shared()
-    delta, d, centre = 0.5 * np.random.default_rng(1).normal(size=(3, F.shape[1]))
+    delta, d, r = 0.5 * np.random.default_rng(1).normal(size=(3, F.shape[1]))
+    V = np.random.default_rng(2).normal(size=(3, F.shape[1]))
     problem = pre.RatioProblem(targets[0], F, a[0])
     G = F - targets[0]
     log_z = problem.value(delta)
     mu = np.exp(problem.log_mu(delta))
-    summary, pushed, top = Alone(problem.rows).run(ask([Tilt(delta, True), Push(delta, log_z, centre, d), Height(d)]))
+    requests = [Tilt(delta, True), Lowest(delta, log_z, d), Height(d), Whiten(delta, log_z, V, r), Sizes()]
+    summary, low, top, white, reach = Alone(problem.rows).run(ask(requests))
     assert summary.log_z == pytest.approx(log_z, abs=1e-13)
     np.testing.assert_allclose(summary.mean, mu @ G, atol=1e-13)
     np.testing.assert_allclose(summary.covariance, (G - mu @ G).T @ (mu[:, None] * (G - mu @ G)), atol=1e-13)
-    c = (G - centre) @ d
-    np.testing.assert_allclose(pushed.moved, (mu * c) @ (G - centre), atol=1e-13)
-    assert pushed.drift == pytest.approx(mu @ c, abs=1e-13)
-    assert pushed.squares == pytest.approx(mu @ c**2, abs=1e-13)
-    assert pushed.lowest == pytest.approx(c.min(), abs=1e-13)
+    assert summary.ess == pytest.approx(1.0 / (mu @ mu))
+    assert low == pytest.approx((G @ d).min(), abs=1e-13)
+    Y = (G + r) @ V.T
+    np.testing.assert_allclose(white.mean, mu @ Y, atol=1e-13)
+    np.testing.assert_allclose(white.second, Y.T @ (mu[:, None] * Y), atol=1e-12)
+    np.testing.assert_allclose((white.low, white.high), (Y.min(axis=0), Y.max(axis=0)))
+    np.testing.assert_allclose(white.peak, np.abs(Y).max(axis=0))
+    np.testing.assert_allclose(white.squares, mu @ (G + r) ** 2, atol=1e-13)
+    assert np.all(reach.largest >= np.abs(G).max(axis=0))
+    np.testing.assert_allclose(reach.root, np.sqrt((G**2).sum(axis=0)), rtol=1e-5)
     assert top == pytest.approx((G @ d).max(), abs=1e-13)
+
+
+def test_rows_whose_weight_underflows_do_not_count():
+    problem = pre.RatioProblem([0.0], [[-1.0], [1.0], [-5.0], [-9.0]], [0.0, 0.0, -700.0, -800.0])
+    (low,) = Alone(problem.rows).run(ask([Lowest(np.zeros(1), 0.0, np.ones(1))]))
+    assert low == -5.0
 
 
 @pytest.mark.parametrize("bases", ["equal", "own"])

@@ -4,6 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
+import pre_convex as pre
 from pre_convex._internal.entropy import log_sum_exp
 from pre_convex.data.rows import Rows, check_column_scale, inclusion_probability, make_rows, split_origin
 from pre_convex.errors import DataError
@@ -161,3 +162,13 @@ def test_columns_below_1e_100_are_refused():
     with pytest.raises(DataError) as error:
         check_column_scale(np.array([[1.0, 1e-120], [2.0, 0.0]]))
     assert error.value.argument == "features_q"
+
+
+def test_equal_base_weights_are_noticed_however_they_are_given():
+    rng = np.random.default_rng(0)
+    x_p, x_q = rng.normal(size=(300, 2)), rng.normal(size=(400, 2))
+    constant = pre.RatioProblem.from_samples(x_p, x_q, log_lik_q=np.full(400, -3.0))
+    for problem in (pre.RatioProblem.from_samples(x_p, x_q), constant):
+        assert problem.rows.uniform
+        np.testing.assert_allclose(problem.rows.log_base, -np.log(400.0))
+    assert not pre.RatioProblem(np.zeros(2), x_q, np.eye(400)[0]).rows.uniform

@@ -52,18 +52,17 @@ def test_steps_with_an_intercept_agree_with_cvxpy(radius, norm, seed):
 
 
 @pytest.mark.parametrize(("radius", "norm"), CASES, ids=str)
-def test_value_and_slack(radius, norm):
+def test_trials_are_allowed_and_their_slack_is_that_of_the_definition(radius, norm):
     p = problem(radius, norm)
     penalty = make_penalty(p)
-    delta = np.array([0.3, -0.2, 0.1])
+    delta, r, H = quadratic(0, 3)
     delta[np.isinf(np.broadcast_to(p.radius, 3))] = 0.0
     assert penalty.value(delta) == pytest.approx(p.penalty_value(delta))
-    if penalty.relaxed:
-        inside, margin = np.full(3, 0.01), np.full(3, 1e-12)
-        free = np.broadcast_to(p.radius, 3) == 0.0
-        slack = penalty.slack(delta, np.where(free, 0.0, inside), margin)
-        assert slack == pytest.approx(penalty.value(delta) - np.where(free, 0.0, inside) @ delta)
-        assert penalty.slack(delta, np.full(3, 9.0), margin) == np.inf
+    trial = penalty.trial(delta, r, H, np.full(3, 1e-12))
+    residual = np.where(np.isinf(np.broadcast_to(p.radius, 3)), 0.0, trial.residual)
+    assert p.excess(residual) == 0.0
+    assert np.all(residual[np.broadcast_to(p.radius, 3) == 0.0] == 0.0)
+    assert trial.slack == pytest.approx(p.penalty_value(delta) - residual @ delta, abs=1e-12)
 
 
 def test_a_coordinate_left_out_has_infinite_value():

@@ -43,7 +43,7 @@ def optimum(problem, constraints, unit=1.0):
         cp.Minimize(cp.log_sum_exp(logits) - (problem.target * unit) @ z),
         limits if isinstance(limits, list) else [limits],
     )
-    program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     assert program.status == cp.OPTIMAL
     return program.value
 

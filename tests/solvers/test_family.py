@@ -248,7 +248,7 @@ def test_many_rows_start_from_a_sample(name, bounds):
     assert solution.trace[0].name == "sample"
     exact = pre.solve(problem, settings=pre.Settings(small=10**9))
     assert solution.primal_value == pytest.approx(exact.primal_value, abs=1e-8)
-    np.testing.assert_allclose(solution.mu * 80_000, exact.mu * 80_000, atol=1e-3)  # the root of the gap
+    np.testing.assert_allclose(solution.mu * 80_000, exact.mu * 80_000, rtol=1e-3)  # the root of the gap
 
 
 def test_radius_path_of_a_bounded_problem():

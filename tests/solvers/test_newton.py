@@ -28,7 +28,7 @@ def test_many_rows_take_few_passes_and_are_proven_on_all_rows(radius, norm):
 
 def test_a_tighter_tolerance_gives_a_tighter_delta():
     problem, delta = planted(n=MANY, k=4)
-    assert np.abs(pre.solve(problem, tol=1e-14).delta - delta).max() < 1e-7
+    assert np.abs(pre.solve(problem, tol=1e-13).delta - delta).max() < 1e-7
 
 
 @pytest.mark.parametrize("spread", [3.0, 8.0])
@@ -150,9 +150,7 @@ def test_a_target_on_the_boundary_is_noticed_after_one_long_step_from_the_subset
         rng.normal(size=(n, k)), rng.normal(size=n), rng.random(n)
     F = rng.normal(size=(100_000, 60))
     problem = pre.RatioProblem(F[np.argmax(F[:, 0])], F)
-    result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8))
-    assert result.certificate.proves(1e-8)  # the gap is small, but no finite δ is optimal
-    assert result.may_diverge
+    assert newton(problem, make_penalty(problem), pre.Settings(tol=1e-8)).may_diverge
 
 
 @pytest.mark.parametrize("twin", [False, True])

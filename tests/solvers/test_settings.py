@@ -1,5 +1,6 @@
 """Settings of a solve: validation, limits, options of a cone solver."""
 
+import threading
 import time
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from zoo import planted
 
 import pre_convex as pre
+from pre_convex.data import passes
 
 CONE = ["CLARABEL", "SCS"]
 
@@ -16,7 +18,7 @@ CONE = ["CLARABEL", "SCS"]
     [
         ("tol", 0.0), ("tol", 1.0), ("tol", "small"), ("max_iter", 0), ("max_iter", 2.5), ("time_limit", 0.0),
         ("time_limit", -1.0), ("time_limit", np.nan), ("max_step", 0.0), ("small", -1), ("first_rows", 0),
-        ("subset_rows", 0),
+        ("subset_rows", 0), ("threads", 0), ("threads", 1.5), ("block_size", 0),
     ],
 )  # fmt: skip
 def test_bad_settings_are_named(name, value):
@@ -107,3 +109,34 @@ def test_sizes_of_samples_change_the_way_but_not_the_answer():
     short = pre.solve(problem, settings=pre.Settings(max_step=0.1))
     assert short.iterations > whole.iterations
     np.testing.assert_allclose(short.delta, best, atol=1e-4)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    problem, _ = planted(n=60_000, k=4, strength=1.0)
+    found = [
+        pre.solve(problem, settings=pre.Settings(threads=threads, block_size=20_000, small=0))
+        for threads in (None, 1, 2, 3)
+    ]
+    for solution in found:
+        assert np.array_equal(solution.delta, found[0].delta)
+        assert solution.certificate == found[0].certificate
+    targets = problem.target + np.zeros((5, 4))
+    many = [pre.solve_many(problem, targets, settings=pre.Settings(threads=threads)) for threads in (1, 2)]
+    assert np.array_equal(many[0].delta, many[1].delta)
+
+
+def test_blocks_are_reduced_by_the_given_number_of_threads(monkeypatch):
+    seen, work = set(), passes._unscaled_moments
+
+    def watched(rows, delta):
+        seen.add((threading.get_ident(), rows.shape[0]))
+        time.sleep(0.01)  # so that no thread is idle for long
+        return work(rows, delta)
+
+    monkeypatch.setattr(passes, "_unscaled_moments", watched)
+    problem, _ = planted(n=60_000, k=4, strength=1.0)
+    for threads in (1, 3):
+        seen.clear()
+        pre.solve(problem, settings=pre.Settings(threads=threads, block_size=20_000))
+        assert len({thread for thread, _ in seen}) == threads
+        assert {rows for _, rows in seen} == {5_000}
