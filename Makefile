@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign ablation fuzz soak fuzz-readers clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign rigour adversary ablation fuzz soak fuzz-readers clean
 
 demo: .venv/.demo
 	$(BIN)/pre-convex demo
@@ -100,6 +100,12 @@ test-oldest test-newest test-pinned: test-%:
 
 campaign: .venv/.tests
 	$(BIN)/python benchmarks/campaign.py $(ARGS)
+
+rigour: .venv/.tests
+	$(BIN)/python benchmarks/rigour.py $(ARGS)
+
+adversary: .venv/.tests
+	$(BIN)/python benchmarks/adversary.py $(ARGS)
 
 ablation: .venv/.tests
 	$(BIN)/python benchmarks/ablation.py $(ARGS)

@@ -2,8 +2,9 @@
 
 Problems that are feasible by construction must all be certified: optimal, or on the boundary of the hull with weights
 that reach the target. Infeasible ones must all be reported as infeasible, with a separating direction.
-``independent.py`` checks every certificate in extended precision, and one in a hundred in 50 digits as well. The number
-of a problem is its seed: ``python benchmarks/campaign.py --only 1234`` (or ``--only-infeasible``) shows one problem.
+``independent.py`` checks every certificate in extended precision, and one in a hundred in 50 digits as well;
+``ball_judge.py`` judges one in ten by ball arithmetic (``pre.verify``). The number of a problem is its seed:
+``python benchmarks/campaign.py --only 1234`` (or ``--only-infeasible``) shows one problem.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from ball_judge import verdict
+from hard_problems import solved
 from independent import Judgement, judge, separates
 from random_problems import feasible, infeasible
 from storing import markdown_table, quote, store
@@ -27,6 +30,8 @@ import pre_convex as pre
 
 #: every hundredth certificate is also checked in 50 digits
 DIGITS_EVERY = 100
+#: every tenth certificate is also judged by ball arithmetic
+BALLS_EVERY = 10
 
 
 def outcome(number: int, outside: bool) -> dict[str, object]:
@@ -38,20 +43,21 @@ def outcome(number: int, outside: bool) -> dict[str, object]:
         status = solution.status
     except Exception as error:  # a bug; main prints the number of the problem
         return {"number": number, "kind": drawn.kind, "status": type(error).__name__, "good": False, "false": False,
-                "excess": -np.inf, "gap": np.nan, "digits": False, "seconds": 0.0}  # fmt: skip
+                "excess": -np.inf, "gap": np.nan, "digits": False, "balls": False, "seconds": 0.0}  # fmt: skip
     seconds = time.perf_counter() - started
-    digits = number % DIGITS_EVERY == 0
+    digits, balls = number % DIGITS_EVERY == 0, number % BALLS_EVERY == 0
     if status is pre.Status.INFEASIBLE:
         assert solution.hull is not None
         proven = separates(drawn.problem, solution.hull.direction)
         judgement = Judgement(proven, not proven or drawn.feasible)
     else:
         judgement = judge(drawn.problem, solution, digits=digits)
+    refuted = balls and any(verdict(answer).false for answer in solved(drawn.problem, solution))
     good = judgement.certified and (status is pre.Status.INFEASIBLE) == outside
-    false = judgement.false or (outside and status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY))
+    false = judgement.false or refuted or (outside and status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY))
     return {"number": number, "kind": drawn.kind, "status": status.name, "good": good, "false": false,
             "excess": judgement.excess, "gap": judgement.gap, "digits": digits and status is pre.Status.OPTIMAL,
-            "seconds": seconds}  # fmt: skip
+            "balls": balls, "seconds": seconds}  # fmt: skip
 
 
 def run(count: int, outside: bool, workers: int, first: int = 0) -> list[dict[str, object]]:
@@ -80,6 +86,7 @@ def summary(outcomes: list[dict[str, object]], outside: bool) -> list[dict[str, 
             "boundary": sum(row["status"] == "BOUNDARY" for row in group),
             "false": sum(bool(row["false"]) for row in group),
             "in_50_digits": sum(bool(row["digits"]) for row in group),
+            "in_balls": sum(bool(row["balls"]) for row in group),
             "worst_gap": f"{max(gaps):.1e}" if gaps else "",
             "worst_excess": f"{max([row['excess'] for row in group]):.1e}" if not outside else "",
         })  # fmt: skip

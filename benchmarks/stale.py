@@ -87,10 +87,19 @@ RESULTS: dict[str, Result] = {
         (*ENGINE, *_scripts("ablation", "special_cases", "realistic", "random_problems"), *SETS),
         (("docs/ablation.md", "ablation"),),
     ),
+    "adversary": Result(
+        _csv("adversary"),
+        "make adversary ARGS=--store",
+        (*ENGINE, *_scripts("adversary", "hard_problems", "ball_judge", "independent")),
+    ),
     "campaign": Result(
         _csv("campaign"),
         "make campaign ARGS=--store",
-        (*ENGINE, *_scripts("campaign", "independent", "fifty_digits", "random_problems"), SETS[0]),
+        (
+            *ENGINE,
+            *_scripts("campaign", "ball_judge", "hard_problems", "independent", "fifty_digits", "random_problems"),
+            SETS[0],
+        ),
         (("docs/robustness.md", "campaign"),),
     ),
     "costs": Result(
@@ -162,6 +171,11 @@ RESULTS: dict[str, Result] = {
         "make peers ARGS=--store",
         (*FITS, *_scripts("peers", "peer_ratios", "peer_solvers", "scale"), *SETS, *JUDGE),
         (("benchmarks/README.md", "peers"), ("benchmarks/README.md", "peer-ratios")),
+    ),
+    "rigour": Result(
+        _csv("rigour"),
+        "make rigour ARGS=--store",
+        (*ENGINE, *_scripts("rigour", "hard_problems", "ball_judge", "independent")),
     ),
     "scale": Result(
         _csv("scale"),

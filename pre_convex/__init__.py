@@ -33,9 +33,11 @@ _HOMES = {
     "Position": "feasibility",
     "PosteriorRatio": "estimators",
     "PreConvexError": "errors",
+    "PreConvexWarning": "errors",
     "Program": "programs",
     "RatioClassifier": "estimators",
     "RatioProblem": "problem",
+    "Recession": "feasibility",
     "Settings": "solvers",
     "Solution": "solution",
     "Solutions": "solvers",
@@ -44,6 +46,7 @@ _HOMES = {
     "Status": "solution",
     "UnfittedError": "estimators",
     "UnknownSolverError": "errors",
+    "Verification": "certificate.verify",
     "certify": "certificate.certificate",
     "compare": "solvers",
     "conditions": "statistics.theory",
@@ -57,6 +60,7 @@ _HOMES = {
     "save": "estimators",
     "solve": "solvers",
     "solve_many": "solvers",
+    "verify": "certificate.verify",
 }
 
 __all__ = [*_HOMES, "__version__"]
@@ -81,6 +85,8 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an export
     from .certificate.certificate import Certificate as Certificate
     from .certificate.certificate import certify as certify
+    from .certificate.verify import Verification as Verification
+    from .certificate.verify import verify as verify
     from .data.features import Autocorrelation as Autocorrelation
     from .data.features import Concatenation as Concatenation
     from .data.features import LagProducts as LagProducts
@@ -94,6 +100,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .errors import InfeasibleError as InfeasibleError
     from .errors import MissingExtraError as MissingExtraError
     from .errors import PreConvexError as PreConvexError
+    from .errors import PreConvexWarning as PreConvexWarning
     from .errors import SolveError as SolveError
     from .errors import UnknownSolverError as UnknownSolverError
     from .estimators import KLIEP as KLIEP
@@ -105,6 +112,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .estimators import save as save
     from .feasibility import Hull as Hull
     from .feasibility import Position as Position
+    from .feasibility import Recession as Recession
     from .feasibility import minimal_radius as minimal_radius
     from .problem import RatioProblem as RatioProblem
     from .programs import Program as Program

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, Context
+from types import FrameType
 from typing import Any
 
 __all__ = [
@@ -13,6 +17,7 @@ __all__ = [
     "InfeasibleError",
     "MissingExtraError",
     "PreConvexError",
+    "PreConvexWarning",
     "SolveError",
     "UnknownSolverError",
 ]
@@ -20,6 +25,19 @@ __all__ = [
 
 class PreConvexError(Exception):
     """Base class of all exceptions of this package."""
+
+
+class PreConvexWarning(UserWarning):
+    """An answer is correct, but not of the usual kind; the message names the features concerned."""
+
+
+def warn_caller(message: str) -> None:
+    """Issue a :class:`PreConvexWarning` at the line outside this package that led here."""
+    level = 1
+    frame: FrameType | None = sys._getframe(0)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, PreConvexWarning, stacklevel=level)
 
 
 class DataError(PreConvexError, ValueError):
@@ -123,6 +141,18 @@ class MissingExtraError(PreConvexError, ImportError):
         return type(self), (self.package, self.extra)
 
 
+def round_up(x: float, digits: int = 3) -> float:
+    """The smallest number of so many digits that is at least x.
+
+    Examples
+    --------
+    >>> round_up(1.2301), round_up(5e-7)
+    (1.24, 5e-07)
+    """
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(x)
+    return float(rounded) if float(rounded) >= x else float(rounded.next_plus(Context(prec=digits)))
+
+
 class SolveError(PreConvexError):
     """No solution of the requested accuracy was proven.
 
@@ -148,10 +178,11 @@ class SolveError(PreConvexError):
 
 
 class BoundaryError(SolveError):
-    """The target lies on the boundary of the hull: optimal weights exist, an optimal finite δ does not.
+    """The target lies on a face of the hull that no column exposes: optimal weights exist, but no optimal finite δ.
 
-    ``solution.mu`` holds feasible weights, optimal up to ``solution.gap``; ``solution.delta`` is a point of a sequence
-    that diverges along ``solution.hull.direction``.
+    ``solution.mu`` holds feasible weights, optimal up to ``solution.gap``; ``solution.delta`` is a point of a diverging
+    sequence. For a target at the smallest or largest q value of a feature, :func:`~pre_convex.solve` returns a solution
+    instead, whose ``recession`` names the coefficients that run to infinity.
     """
 
 
@@ -172,8 +203,14 @@ class InfeasibleError(SolveError):
     direction : ndarray of shape (k,)
         Separating direction v of unit dual norm: max_j ⟨v, F_j⟩ + radius < ⟨v, b⟩.
     minimal_radius : float
-        Distance from the target to the hull; a solution exists for every larger radius.
+        Proven upper bound of the distance from the target to the hull; a solution exists for every larger radius.
+    advised_radius : float
+        The radius that the message advises, a tenth larger and rounded up: close to the minimal one, all weight is on
+        few rows and δ is large.
     """
+
+    #: ratio of the advised radius to the minimal one
+    MARGIN = 1.1
 
     def __init__(self, message: str, solution: Any = None, hull: Any = None) -> None:
         super().__init__(message, solution)
@@ -188,6 +225,11 @@ class InfeasibleError(SolveError):
     def minimal_radius(self) -> float:
         """Distance from the target to the hull of the q features; nan if it was not computed."""
         return float(self.hull.radius) if self.hull is not None else math.nan
+
+    @property
+    def advised_radius(self) -> float:
+        """A radius that leaves room: the minimal one and a tenth, rounded up to three digits."""
+        return round_up(self.MARGIN * self.minimal_radius)
 
     def __reduce__(self) -> Any:
         return type(self), (str(self), self.solution, self.hull)

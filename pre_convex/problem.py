@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ._internal.entropy import log_normalise, negative_kl, safe_log
+from ._internal.entropy import log_normalise, log_sum_exp, negative_kl, safe_log
 from ._internal.linear_algebra import EPS, schur_complement
 from ._internal.threads import single_threaded_blas
 from ._internal.typing import Array, Index
@@ -338,7 +338,7 @@ class RatioProblem:
         return Rows(self.features_p, self.log_weights_p, self.target)
 
     @property
-    def _rows_as_given(self) -> Rows:
+    def rows_as_given(self) -> Rows:
         """The q side relative to zero."""
         return Rows(self.features_q, self.log_base)
 
@@ -533,6 +533,48 @@ class RatioProblem:
         other = self._replace(_log_base=log_base, _log_weights_p=p, _rows=self.rows.with_log_base(log_base))
         return other if self._max_weight is None else other._replace(_link=other._make_link())
 
+    def on_face(self, columns: Index) -> tuple[RatioProblem, float] | None:
+        """The same problem, but q rows that differ from the target in one of these columns have no base weight.
+
+        Parameters
+        ----------
+        columns : array of int
+            Numbers of the columns.
+
+        Returns
+        -------
+        problem : RatioProblem
+            Its base weights sum to one again.
+        log_share : float
+            Log of the share of the base weights that is left; the result is ``None`` if no weight is left.
+        """
+        log_base = np.array(self.log_base)
+        for i in columns:
+            log_base[self.features_q[:, i] != self.target[i]] = -np.inf
+        left = log_sum_exp(log_base)
+        if left == -np.inf:
+            return None
+        log_base -= left
+        return self._replace(_log_base=read_only(log_base), _rows=self.rows.with_log_base(log_base)), left
+
+    def with_weight(self, columns: Index) -> tuple[Array, Array]:
+        """The q rows that have weight, in memory.
+
+        Parameters
+        ----------
+        columns : array of int
+            Numbers of the columns.
+
+        Returns
+        -------
+        features : ndarray of shape (n, columns)
+            Their features in these columns.
+        log_base : ndarray of shape (n,)
+            Their log base weights.
+        """
+        index = self.positive_rows
+        return self.features_q[np.ix_(index, columns)], self.log_base[index]
+
     def centred_at_target(self) -> RatioProblem:
         """The same problem with the target subtracted from every row in memory, not from sums over rows."""
         if self.rows.shift is None or not self.rows.in_memory:
@@ -582,7 +624,7 @@ class RatioProblem:
     @property
     def ranges(self) -> tuple[Array, Array]:
         """Smallest and largest value of each feature, over the rows with positive base weight."""
-        return column_ranges(self._rows_as_given)
+        return column_ranges(self.rows_as_given)
 
     def tilt(self, delta: Any, *, covariance: bool = False) -> Summary:
         """Log Z and the moments of F under μ(δ), from one pass over the rows.
@@ -831,7 +873,7 @@ class BlockedProblem(RatioProblem):
         return self._rows_p
 
     @property
-    def _rows_as_given(self) -> Rows:
+    def rows_as_given(self) -> Rows:
         """The q side relative to zero."""
         return self.rows.without_origin()  # type: ignore[attr-defined, no-any-return]
 
@@ -841,13 +883,23 @@ class BlockedProblem(RatioProblem):
 
     def in_memory(self) -> RatioProblem:
         """The problem with all rows in memory."""
-        rows, side_p = self._rows_as_given.take(slice(None)), {}
+        rows, side_p = self.rows_as_given.take(slice(None)), {}
         if self._rows_p is not None:
             p = self._rows_p.without_origin().take(slice(None))  # type: ignore[attr-defined]
             side_p = {"features_p": p.features, "log_weights_p": p.log_base}
         terms = (self.radius, self.norm, self.feature_names)
         problem = RatioProblem(self.target, rows.features, rows.log_base, *terms, **side_p)
         return problem._replace(**self._link_attributes)
+
+    def on_face(self, columns: Index) -> tuple[RatioProblem, float] | None:
+        """The same problem, but q rows that differ from the target in one of these columns have no base weight."""
+        rows, left = self.rows.on_face(columns, self.target[columns])  # type: ignore[attr-defined]
+        return None if left == -np.inf else (self._replace(_rows=rows), left)
+
+    def with_weight(self, columns: Index) -> tuple[Array, Array]:
+        """Features in some columns and log base weights of the q rows that have weight, read into memory."""
+        rows = self.rows_as_given.with_weight()  # type: ignore[attr-defined]
+        return rows.features[:, columns], rows.log_base
 
     def change_coordinates(self, basis: Array) -> RatioProblem:
         """The problem with features (F − b) · basis, target zero and R = 0, computed block by block."""

@@ -16,7 +16,7 @@ from ._internal.validation import read_only
 from .certificate.certificate import Certificate
 
 if TYPE_CHECKING:
-    from .feasibility import Hull
+    from .feasibility import Hull, Recession
     from .solvers.settings import Settings
 
 __all__ = ["Solution", "Stage", "Status"]
@@ -29,14 +29,16 @@ class Status(StrEnum):
     ITERATION_LIMIT = "Stopped at the iteration limit: the gap says how far the answer may be from optimal."
     TIME_LIMIT = "Stopped at the time limit: the gap says how far the answer may be from optimal."
     INACCURATE = "Inaccurate: the gap is larger than the tolerance; try another solver, or a larger tol."
-    BOUNDARY = "On the boundary: optimal weights exist, but delta runs to infinity; any larger radius has a solution."
+    BOUNDARY = (
+        "On the boundary: the weights are optimal, but delta runs to infinity; a positive radius keeps it finite."
+    )
     CLAIMED = "Claimed: the solver calls the answer optimal; terms of the weights are not covered by the certificate."
     INFEASIBLE = "Infeasible: the target is further from the hull than the radius; see the minimal radius."
     FAILED = "Failed: the solver returned no usable numbers; try another solver."
 
     @property
     def ok(self) -> bool:
-        """Whether the answer is proven optimal."""
+        """Whether the answer is proven optimal and δ is finite."""
         return self is Status.OPTIMAL
 
 
@@ -111,6 +113,12 @@ class Solution:
         The intercept, or how to compute it; :attr:`intercept` is the number in both cases.
     trace : tuple of Stage
         Stages of the solve, what each of them cost, and why it ended.
+    recession : tuple of Recession
+        Coefficients that run to infinity, because the target is the smallest or largest q value of their features.
+        ``delta`` then holds the finite part, with zeros in their place: the weights and the value are the limits along
+        δ + Σ_l t^(m−l) s_l e_l, l = 1, …, m, for features and signs in this order. Empty in all other cases.
+    user_terms : bool
+        Whether the answer is to a problem with the user's own penalty or constraints.
 
     Examples
     --------
@@ -137,6 +145,8 @@ class Solution:
     polished: bool = True
     settings: Settings | None = None
     trace: tuple[Stage, ...] = ()
+    recession: tuple[Recession, ...] = ()
+    user_terms: bool = False
     normaliser: float | Callable[[], float] = math.nan
 
     def __post_init__(self) -> None:
@@ -158,8 +168,13 @@ class Solution:
         return {**self.__dict__, "weights": self.mu, "normaliser": self.intercept}
 
     @property
+    def ok(self) -> bool:
+        """Whether the answer is proven optimal: a finite δ, or its finite part and where the rest of it runs."""
+        return self.status.ok or (self.status is Status.BOUNDARY and bool(self.recession))
+
+    @property
     def primal_value(self) -> float:
-        """ℓ_R(δ), an upper bound of the optimum."""
+        """ℓ_R(δ), or its limit along :attr:`recession`: an upper bound of the optimum."""
         return self.certificate.primal_value
 
     @property

@@ -80,8 +80,8 @@ class Certificate:
         What the last digits of the target are worth, part of the gap. It is zero unless columns are linear
         combinations of others to the last digits of the data. Then no weights match the target of those columns more
         closely than it is known, and the gap is that of a target which agrees with the given one to its last digits.
-    dependent : tuple of int
-        Those columns.
+    dependent, missed : tuple of int, tuple of float
+        Those columns, and how far their targets may be missed.
 
     Examples
     --------
@@ -102,6 +102,7 @@ class Certificate:
     spread: float = np.inf
     last_digit: float = 0.0
     dependent: tuple[int, ...] = ()
+    missed: tuple[float, ...] = ()
 
     def proves(self, tol: float) -> bool:
         """Whether ``gap ≤ tol · (1 + |value|)``, with constraints and simplex satisfied to the same tolerance.
@@ -147,8 +148,8 @@ class Proof(NamedTuple):
         Root of the total variance of the features.
     last_digit : float
         Part of the gap that is due to the last digits of the target, see :class:`Certificate`.
-    dependent : tuple of int
-        Columns that are combinations of others.
+    dependent, missed : tuple of int, tuple of float
+        Columns that are combinations of others, and how far their targets may be missed.
     """
 
     gap: float
@@ -156,6 +157,7 @@ class Proof(NamedTuple):
     spread: float
     last_digit: float = 0.0
     dependent: tuple[int, ...] = ()
+    missed: tuple[float, ...] = ()
 
 
 #: proof of a δ that separates the target from all rows, where the value is unbounded below
@@ -196,7 +198,8 @@ def prove(
     relaxed = isinstance(penalty, BallPenalty) and penalty.relaxed
     last_digit = 0.0 if relaxed else float(np.sum(lifted.missed * np.abs(delta)))
     gap = trial.slack + lifted.cost + last_digit + noise
-    return proof._replace(gap=gap, last_digit=last_digit, dependent=lifted.dependent)
+    missed = tuple(lifted.missed[list(lifted.dependent)].tolist())
+    return proof._replace(gap=gap, last_digit=last_digit, dependent=lifted.dependent, missed=missed)
 
 
 def _lift_to_feasible(
@@ -288,7 +291,8 @@ def make_certificate(
     if proof.gap > NEGLIGIBLE_GAP * (1.0 + abs(value)) and clean.any() and problem.rows.in_memory:
         rows = problem.rows.with_log_base(safe_log(clean))
         lower = Alone(rows).run(_dual_bound(problem, clean, delta, penalty, arithmetic))
-        proof = proof._replace(gap=min(proof.gap, max(value - lower, 0.0) + proof.noise))
+        if value - lower >= -proof.noise:  # otherwise they contradict each other
+            proof = proof._replace(gap=min(proof.gap, max(value - lower, 0.0) + proof.noise))
     e_qn = float(np.linalg.norm(r + summary.mean))
     certificate = certificate_of(problem, delta, summary, penalty, proof, r)
     return replace(certificate, simplex_residual=simplex, e_qn=e_qn if e_qn > 1e-14 * proof.spread else 0.0)
@@ -341,6 +345,7 @@ def certificate_of(
         spread=proof.spread,
         last_digit=proof.last_digit,
         dependent=proof.dependent,
+        missed=proof.missed,
     )
 
 

@@ -120,6 +120,8 @@ class RowTransform:
         (origin, basis): features become (F − origin) · basis.
     origin, split : optional
         As in :class:`~pre_convex.data.rows.Rows`, in the new coordinates if there are any.
+    face : tuple of two ndarrays, optional
+        (columns, values): rows with other values in these columns of F have no base weight.
     checked : bool
         Whether every block has been validated in an earlier pass.
     ranges : tuple of two ndarrays, optional
@@ -139,6 +141,7 @@ class RowTransform:
     coordinates: tuple[Array, Array] | None = None
     origin: Array | None = None
     split: Split | None = None
+    face: tuple[Index, Array] | None = None
     checked: bool = False
     ranges: tuple[Array, Array] | None = None
     accuracy: float = EPS
@@ -149,18 +152,21 @@ class RowTransform:
         if not self.checked:
             x = as_matrix(x, self.name, self.columns, start, single=linear)
         F = self._features(start, as_floats(x, single=linear))
+        on_face = True if self.face is None else np.all(F[:, self.face[0]] == self.face[1], axis=1)
         if self.coordinates is not None:
             origin, basis = self.coordinates
             F = (F - origin) @ basis
         if self.uniform:
-            return Rows(F, -math.log(self.n), self.origin, start, self.split)
+            equal = -math.log(self.n)
+            log_base = equal if self.face is None else np.where(on_face, equal - self.log_total, -np.inf)
+            return Rows(F, log_base, self.origin, start, self.split)
         if self.likelihood is not None:
             log_lik = call_user_function(self.likelihood, likelihood_argument(self.name), as_floats(x))
         if not self.checked:
             log_lik = as_vector(log_lik, likelihood_argument(self.name), len(x), log_weights="any", start=start)
         with np.errstate(over="ignore"):  # a log-likelihood near −1.8e308 becomes −inf, a weight of zero
             log_base = np.asarray(log_lik, dtype=float).reshape(-1) - self.log_total
-        return Rows(F, log_base, self.origin, start, self.split)
+        return Rows(F, np.where(on_face, log_base, -np.inf), self.origin, start, self.split)
 
     def _features(self, start: int, x: Array) -> Array:
         """Features of one block, validated in the first pass."""
@@ -219,7 +225,7 @@ class BlockRows(Rows):
     @property
     def uniform(self) -> bool:
         """Whether all base weights are equal."""
-        return self.transform.uniform
+        return self.transform.uniform and self.transform.face is None
 
     @property
     def features(self) -> Array:  # type: ignore[override]
@@ -292,12 +298,43 @@ class BlockRows(Rows):
         """The same rows as they are read, without a sample in memory."""
         return BlockRows(self.blocks, replace(self.transform, origin=None, split=None), _no_sample(self.shape[1]))
 
+    def on_face(self, columns: Index, values: Array) -> tuple[BlockRows, float]:
+        """The same rows, without base weight for those with other values in these columns, and the log weight left.
+
+        The origin has these values. One pass normalises the weights that are left.
+        """
+        transform = replace(self.transform, face=(columns, values))
+        work = partial(_transform_and_run, transform=transform, work=_log_weight)
+        left = log_sum_exp(np.array(self.blocks.map_reduce(work, add)))
+        rows, log_factor = self.resident.rows, self.resident.log_factor
+        index = np.flatnonzero(np.all(rows.features[:, columns] == 0.0, axis=1))
+        kept = Rows(rows.features[index], np.array(rows.log_base[index]) - left)
+        resident = Subset(kept, log_factor if isinstance(log_factor, float) else log_factor[index])
+        return BlockRows(self.blocks, replace(transform, log_total=transform.log_total + left), resident), left
+
+    def with_weight(self) -> Rows:
+        """The rows with positive base weight, in memory and relative to the origin."""
+        task = partial(_transform_and_run, transform=self.transform, work=_pick_positive)
+        picked = self.blocks.map_reduce(task, add)
+        return Rows(np.concatenate([f for f, _ in picked]), np.concatenate([a for _, a in picked]))
+
     def change_coordinates(self, basis: Array) -> BlockRows:
         """The same rows as (F − origin) · basis, without a new origin."""
         rows, origin = self.resident.rows, np.zeros(self.shape[1]) if self.origin is None else self.origin
         resident = Subset(Rows(rows.features @ basis, rows.log_base), self.resident.log_factor)
         transform = replace(self.transform, coordinates=(origin, basis), origin=None, split=None)
         return BlockRows(self.blocks, transform, resident)
+
+
+def _log_weight(rows: Rows) -> list[float]:
+    """Log of the sum of the base weights of a block."""
+    return [log_sum_exp(rows.log_base)]
+
+
+def _pick_positive(rows: Rows) -> list[tuple[Array, Array]]:
+    """Features and log base weights of the rows of a block that have weight."""
+    picked = rows.take(np.flatnonzero(rows.log_base > -np.inf))
+    return [(picked.features, np.array(picked.log_base))]
 
 
 def _no_sample(k: int) -> Subset:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._internal.entropy import exponentiate
 from .._internal.linear_algebra import solve_psd, zero_noise_variances
-from .._internal.typing import Array
+from .._internal.typing import Array, Index
 from .passes import COVARIANCE_DOMINATES, in_order, tilt
 from .rows import Rows
 
@@ -83,16 +83,27 @@ class PMoments:
     squares_second: Array
 
 
-def q_moments(rows: Rows, delta: Array) -> QMoments:
-    """Sums over the q rows at δ, by one pass; by a second one if μ is far from b compared with its spread."""
-    work = partial(_q_sums, delta=delta, keep_logits=rows.in_memory)
+def q_moments(rows: Rows, delta: Array, columns: Index | None = None) -> QMoments:
+    """Sums over the q rows at δ, by one pass; by a second one if μ is far from b compared with its spread.
+
+    Parameters
+    ----------
+    rows : Rows
+        The q side.
+    delta : ndarray of shape (k,)
+        Ratio parameter δ.
+    columns : ndarray of int, optional
+        Columns in which a row must equal the origin to have a weight μ_j.
+    """
+    work = partial(_q_sums, delta=delta, columns=columns, keep_logits=rows.in_memory)
     sums: _QSums = rows.reduce(work, _QSums.merge, _cost(delta.size))
     mass = float(sums.tilted[0, 0])
     tilted, squared, mixed = sums.tilted / mass, sums.squared / mass**2, sums.mixed / mass
     mean, origin = tilted[0, 1:], np.zeros(delta.size) if rows.origin is None else rows.origin
     second = zero_noise_variances(tilted[1:, 1:], origin)
     covariance: Array | None = zero_noise_variances(second - np.outer(mean, mean), mean + origin)
-    if not mean @ solve_psd(second, mean) < MAX_EXPLAINED:
+    on_all_rows = columns is None or columns.size == 0
+    if on_all_rows and not mean @ solve_psd(second, mean) < MAX_EXPLAINED:
         covariance = tilt(rows, delta).covariance
     assert covariance is not None  # tilt was asked for it
     base_mean = sums.base[0, 1:] / sums.base[0, 0]
@@ -158,7 +169,7 @@ class _QSums:
         return self
 
 
-def _q_sums(rows: Rows, delta: Array, keep_logits: bool) -> _QSums:
+def _q_sums(rows: Rows, delta: Array, columns: Index | None, keep_logits: bool) -> _QSums:
     (n, k), uniform = rows.shape, rows.uniform
     square, size = (k + 1, k + 1), rows.long_chunk_rows
     logits = np.empty(n if keep_logits else 0)
@@ -170,17 +181,20 @@ def _q_sums(rows: Rows, delta: Array, keep_logits: bool) -> _QSums:
         a, g = rows.log_base[chunk], buffer[: len(f)]
         z = f @ delta
         z += a
+        if columns is not None and columns.size:
+            z[np.any(f[:, columns] != 0.0, axis=1)] = -np.inf
         if keep_logits:
             logits[chunk] = z
+        base = np.exp(a)
+        _add_first(sums.base[0], base, f)
+        sums.base[1, 0] += base @ base
+        sums.base[1, 1:] += base @ np.multiply(f, f, out=g)
         peak, _ = exponentiate(z)
         if peak == -np.inf:  # no row of the chunk has any weight
             continue
         sums.raise_top(peak)
         z *= math.exp(peak - sums.top)
-        base, root = np.exp(a), np.sqrt(z)[:, None]
-        _add_first(sums.base[0], base, f)
-        sums.base[1, 0] += base @ base
-        sums.base[1, 1:] += base @ np.multiply(f, f, out=g)
+        root = np.sqrt(z)[:, None]
         if not uniform:
             base *= z
             _add_first(sums.mixed, base, f)

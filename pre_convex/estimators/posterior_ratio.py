@@ -26,13 +26,13 @@ from ..data.dask_blocks import is_dask
 from ..data.features import Concatenation, FeatureMap, make_features
 from ..data.kernels import Kernel
 from ..data.likelihoods import log_likelihood
-from ..errors import DataError, renamed_arguments
+from ..errors import DataError, renamed_arguments, warn_caller
 from ..penalties.norms import get_norm
 from ..problem import RatioProblem
 from ..solution import Solution
 from ..solvers import Settings, solve
 from ..statistics.bootstrap import bootstrap
-from ..statistics.diagnostics import Diagnostics, diagnose_tilted, solution_weights
+from ..statistics.diagnostics import Diagnostics, diagnose_tilted, recession_warnings, solution_weights
 from ..statistics.inference import Inference, Interval, WaldTest, infer
 from ..statistics.influence import KINDS
 from ..statistics.selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
@@ -204,6 +204,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self._finish()
         if self.penalty is not None or self.constraints is not None:
             self.divergence_ = -self.problem_.dual_value(self.mu_)
+        for text in recession_warnings(self.problem_, self.solution_):
+            warn_caller(text)
         return self
 
     def _remember_columns(self, x: Any, names: tuple[str, ...] | None) -> None:
@@ -220,7 +222,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.delta_ = self.solution_.delta
         self.divergence_ = -self.solution_.primal_value
         self.feature_names_ = self.problem_.feature_names
-        self._tilted = TiltedProblem(self.problem_, self.delta_)
+        self._tilted = TiltedProblem(self.problem_, self.delta_, self.solution_.recession)
 
     def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
         """The feature map; a kernel takes its landmarks from the samples."""
@@ -349,8 +351,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         rows_p, rows_q = self._rows(x_p, "x_p"), self._rows(x_q, "x_q")
         w = log_normalise(log_likelihood(log_lik_p, rows_p, "log_lik_p"))
         a = log_normalise(log_likelihood(log_lik_q, rows_q, "log_lik_q"))
-        inner_p, inner_q = (self._features(r, n) @ self.delta_ for r, n in ((rows_p, "x_p"), (rows_q, "x_q")))
-        return float(np.exp(w) @ inner_p - log_sum_exp(a + inner_q))
+        inner_p = self._tilted.inner(self._features(rows_p[w > -np.inf], "x_p"))
+        inner_q = self._tilted.inner(self._features(rows_q[a > -np.inf], "x_q"))
+        return float(np.exp(w[w > -np.inf]) @ inner_p - log_sum_exp(a[a > -np.inf] + inner_q))
 
     def inference(self, kind: str = "centred") -> Inference:
         """Uncertainty of the fit.

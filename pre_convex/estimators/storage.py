@@ -15,6 +15,7 @@ from ..data.features import from_state, make_features, to_state
 from ..data.files import CORRUPT_FILE_ERRORS, as_path, atomic_write, read_arrays, report_write_errors, write_arrays
 from ..data.likelihoods import Gaussian
 from ..errors import DataError
+from ..feasibility.exposed import Recession
 from ..problem import RatioProblem
 from ..solution import Solution, Stage, Status
 from ..solvers import Settings
@@ -32,7 +33,7 @@ ARRAYS = ("target", "features_q", "log_base", "features_p", "log_weights_p")
 #: numbers and texts of the solution that are written
 SOLUTION_FIELDS = (
     *("solver", "formulation", "iterations", "free_directions"),
-    *("compile_time", "setup_time", "solve_time", "claim"),
+    *("compile_time", "setup_time", "solve_time", "claim", "user_terms"),
 )
 KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, PluginRatio, RatioClassifier)}
 #: parameters that are functions, which cannot be written
@@ -110,6 +111,7 @@ def _header(fit: PosteriorRatio, arrays: dict[str, Any]) -> dict[str, Any]:
             "settings": _plain(fit.solution_.settings),
             "trace": [list(stage) for stage in fit.solution_.trace],
             "normaliser": fit.solution_.intercept if np.isfinite(fit.solution_.intercept) else None,
+            "recession": [list(one) for one in fit.solution_.recession],
             **{name: getattr(fit.solution_, name) for name in SOLUTION_FIELDS},
         },
     }
@@ -184,7 +186,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
         problem = problem.with_log_weights(**logs)  # normalising again would change their last bits
     fit.problem_ = problem
     facts = dict(header["solution"])
-    raw, trace, normaliser = facts.pop("raw"), facts.pop("trace", ()), facts.pop("normaliser", None)
+    raw, trace, recession = facts.pop("raw"), facts.pop("trace", ()), facts.pop("recession", ())
+    normaliser = facts.pop("normaliser", None)
     fit.solution_ = Solution(
         delta=arrays["delta"],
         weights=arrays["mu"],
@@ -194,6 +197,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
         settings=_settings(facts.pop("settings", None)),
         trace=tuple(Stage(*stage) for stage in trace),
         normaliser=np.nan if normaliser is None else normaliser,
+        recession=tuple(Recession(*one) for one in recession),
         **facts,
     )
     fit._finish()

@@ -17,18 +17,16 @@ from operator import add
 import numpy as np
 
 from .._internal.typing import Array, Index
-from .._internal.validation import MAX_ENTRY
 from ..data.affine_span import affine_span_of
 from ..data.rows import Rows
 from ..problem import RatioProblem
+from .exposed import on_some_rows
 from .hull import Hull
 
 __all__ = ["restrict", "smallest_face", "spanning_rows"]
 
 #: round-off of a mean of rows, relative to its size
 ROUND_OFF = 2e-15
-#: numbers below this count as zero
-SMALLEST = 1.0 / MAX_ENTRY
 #: distance from a plane, in units of the rows' spread, up to which a row counts as on it
 ON_PLANE = 1e-11
 #: rows of the first linear program, for each dimension, and rows that are added at a time
@@ -43,10 +41,8 @@ MAX_ROUNDS = 50
 
 def restrict(problem: RatioProblem, index: Index) -> RatioProblem:
     """The problem on some of the rows; columns too small for a problem become zero."""
-    features, target = problem.features_q[index], problem.target.copy()
-    tiny = np.maximum(features.max(axis=0), -features.min(axis=0)) < SMALLEST
-    features[:, tiny] = target[tiny] = 0.0
-    return RatioProblem(target, features, problem.log_base[index]).centred_at_target()
+    some = on_some_rows(problem.target.copy(), problem.features_q[index], problem.log_base[index])
+    return some.centred_at_target()
 
 
 def spanning_rows(problem: RatioProblem, hull: Hull) -> Index:

@@ -13,6 +13,7 @@ target is outside, the distance in the problem's own norm follows, from the rows
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -43,8 +44,10 @@ TARGET_NOISE = 1e-13
 POSITION_RTOL = 0.1
 #: minimum number of rows that a pass adds
 ROWS_PER_PASS = 48
-#: limit on passes over the data
-MAX_PASSES = 200
+#: the search begins with the rows where a column is lowest or highest, if they are at most this many per column
+EXTREMES = 1.25
+#: limit on passes over the data; the bounds found so far are then returned
+MAX_PASSES = 100
 #: round-off of a weighted mean of rows, relative to their size
 ROUND_OFF = 4.0 * EPS
 #: accuracy of the first program over a few rows; the next ones are ten times as accurate as the bounds so far, the last
@@ -73,9 +76,10 @@ class Hull:
     position : Position
         Inside, on the boundary, or outside.
     radius : float
-        The minimal radius: ‖b − F'μ‖ at the nearest weights; zero inside and on the boundary.
+        The minimal radius, as a proven upper bound: ‖b − F'μ‖ at the nearest weights plus round-off; zero inside and on
+        the boundary.
     lower : float
-        Proven lower bound on the minimal radius: ⟨v,b⟩ − max_j ⟨v,F_j⟩ less round-off.
+        Proven lower bound of the minimal radius: ⟨v,b⟩ − max_j ⟨v,F_j⟩ less round-off.
     direction : ndarray of shape (k,)
         v of unit dual norm: separating outside, supporting on the boundary, zero inside.
     index : ndarray of int
@@ -135,6 +139,8 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     near = search.nearest(b, get_norm(2), _euclidean, POSITION_RTOL, unit)
     if near.lower > TARGET_NOISE * float(np.abs(near.direction) @ search.size):
         near = search.nearest(b, norm, _solver(norm), rtol, start=near)
+        F = problem.rows_as_given.take(near.index).features
+        near = replace(near, distance=_distance_bound(norm, problem.target, F, near.weights))
         return _hull(Position.OUTSIDE, near, near.direction, search.passes)
     for share in BEYOND:
         beyond = search.nearest(b + share * away, get_norm(2), _euclidean, POSITION_RTOL, unit)
@@ -190,7 +196,9 @@ class _Search:
         A point inside the hull: halfway between the mean of all rows and that of the rows where a column is lowest or
         highest, so that even a value that few rows have is at some depth.
     size : ndarray of shape (k,)
-        Largest entry of each column and of the target before the origin was subtracted, the unit of round-off.
+        Largest entry of each column and of the target before the origin was subtracted.
+    reach : ndarray of shape (k,)
+        Largest numbers that sums over a column are made of, the unit of their round-off.
     index, features : ndarray of shape (m,) and (m, k)
         The working set.
     passes : int
@@ -205,16 +213,17 @@ class _Search:
         parts = np.array_split(index, 1 + index.size // ROWS_AT_ONCE if rows.in_memory else 1)
         extremes = np.sum([rows.take(part).features.sum(axis=0) for part in parts], axis=0) / index.size
         self.middle = 0.5 * (extent.total / extent.count + extremes)
-        size = np.maximum(np.abs(extent.lowest), np.abs(extent.highest)) + np.abs(b)
-        size = size + (0.0 if rows.origin is None else np.abs(rows.origin))
+        reach = np.maximum(np.abs(extent.lowest), np.abs(extent.highest)) + np.abs(b)
+        self.reach = reach + 2.0 * rows.shift_size
+        size = reach + (0.0 if rows.origin is None else np.abs(rows.origin))
         self.size = np.where(size > 0.0, size, 1.0)
-        self.index, self.features = np.zeros(0, dtype=np.intp), np.zeros((0, self.k))
+        # extremes are corners of the hull; indicators have one for each category, and no other corners
+        self.index = index if index.size <= EXTREMES * self.k + 2 * ROWS_PER_PASS else index[:0]
+        self.features = rows.take(self.index).features
         self.passes = 1
 
     def add_highest(self, directions: list[Array]) -> tuple[Array, int]:
         """A pass that adds the highest rows of each direction: (largest heights, number of rows added)."""
-        if self.passes >= MAX_PASSES:
-            raise SolveError(f"distance to the hull: not found in {self.passes} passes")
         self.passes += 1
         tops, highest = support(self.rows, np.column_stack(directions), max(ROWS_PER_PASS, self.k // 8))
         new = np.setdiff1d(highest, self.index)
@@ -249,6 +258,10 @@ class _Search:
                 weights, distance = np.eye(1, single.size, int(single.argmin()))[0], float(single.min())
         accuracy = max(FIRST_ACCURACY, rtol)
         while lower < (1.0 - rtol) * distance:
+            if self.passes >= MAX_PASSES:
+                if start is None:
+                    raise SolveError(f"position relative to the hull: not found in {self.passes} passes")
+                break  # with the bounds found so far
             G = b - self.features
             G /= unit
             found, v = solve(G, weights, accuracy)
@@ -272,8 +285,8 @@ class _Search:
         return self._pruned(b, norm, unit, _Nearest(distance, lower, direction, self.index, weights))
 
     def round_off(self, v: Array) -> float:
-        """Bound on the round-off of ⟨v,b⟩ − ⟨v,F_j⟩."""
-        return (self.k + 4) * EPS * float(np.abs(v) @ self.size)
+        """Bound on the round-off of ⟨v, b − F_j⟩, which has that of b − F_j to begin with."""
+        return (self.k + 8) * EPS * float(np.abs(v) @ self.reach)
 
     def _residual(self, b: Array, weights: Array) -> Array:
         """b − F'μ, as a sum of b − F_j over the rows with weight: near a row it has digits that b − F'μ has lost."""
@@ -291,6 +304,45 @@ class _Search:
         used = weights > 0.0
         order = np.argsort(self.index[used])
         return replace(near, distance=distance, index=self.index[used][order], weights=weights[used][order])
+
+
+def _distance_bound(norm: Norm, b: Array, F: Array, weights: Array) -> float:
+    """Upper bound of ‖b − F'μ‖ in real arithmetic, for weights that are scaled to sum to one.
+
+    Differences, products and sums are split into their rounded values and what rounding left out, so that the bound
+    exceeds the norm by the round-off of the norm alone, whatever the columns' units and offsets are.
+    """
+    total, rest, size = np.zeros(b.size), np.zeros(b.size), np.zeros(b.size)
+    for weight, row in zip(weights.tolist(), F, strict=True):
+        difference, left_1 = _two_sum(b, -row)
+        product, left_2 = _two_product(weight, difference)
+        total, left_3 = _two_sum(total, product)
+        for left in (weight * left_1, left_2, left_3):
+            rest += left
+            size += np.abs(left)
+    r = np.abs(total + rest) * (1.0 + EPS) + (4 * len(F) + 4) * EPS * size
+    return norm(r) * (1.0 + (b.size + 8) * EPS) / math.fsum(weights)
+
+
+def _two_sum(x: Array, y: Array) -> tuple[Array, Array]:
+    """x + y, rounded, and the rest."""
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)
+
+
+def _two_product(x: float, y: Array) -> tuple[Array, Array]:
+    """x · y, rounded, and the rest."""
+    product = x * y
+    (x_high, x_low), (y_high, y_low) = _halves(np.asarray(x)), _halves(y)
+    return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+
+
+def _halves(x: Array) -> tuple[Array, Array]:
+    """Two numbers of half the digits each that sum to x."""
+    shifted = 134217729.0 * x  # 2^27 + 1
+    high = shifted - (shifted - x)
+    return high, x - high
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from .._internal.entropy import log_sum_exp, safe_log
-from .._internal.linear_algebra import PsdSolver
+from .._internal.linear_algebra import EPS, PsdSolver
 from .._internal.typing import Array, Index
-from ..certificate.certificate import Certificate, arithmetic_of
-from ..certificate.lift import RoundOff
+from ..certificate.certificate import Certificate
 from ..data.passes import logits, tilt
 from ..data.rows import Rows
+from ..feasibility.exposed import ExposedFace, exposed_face
 from ..feasibility.face import restrict, smallest_face, spanning_rows
 from ..feasibility.hull import Hull
 from ..penalties import make_penalty
@@ -21,7 +23,7 @@ from ..solution import Solution, Stage, Status
 from .settings import Clock, Settings
 from .stages import newton
 
-__all__ = ["solve_on_boundary"]
+__all__ = ["solve_on_boundary", "solve_on_exposed_face"]
 
 #: largest tolerance on a face: the weights must match the target closely, since δ itself diverges
 FACE_TOL = 1e-10
@@ -29,47 +31,110 @@ FACE_TOL = 1e-10
 MIN_SINES = (1e-6, 1e-9)
 #: rounds of [LIFT], each of which removes the round-off that the last one left
 LIFTS = 3
+#: ratio of the speeds of two coefficients that run to infinity one after the other
+FASTER = 16.0
 #: limit on the doublings of a step along the normal of a face
 MAX_DOUBLINGS = 40
 
 
-def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, settings: Settings) -> Solution:
-    """Solve on the face of the hull that contains the target, then move along its normal.
+def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], Solution]) -> Solution | None:
+    """Solve on the face that exposed columns leave; ``None`` if there is none, or if the target is not in its hull.
+
+    The optimum on the face is the limit of ℓ(δ + t v) as t grows, where v consists of the coefficients that run to
+    infinity, and its weights are optimal for all rows. So the certificate of the face proves the answer.
+    """
+    clock = Clock()
+    face = exposed_face(problem)
+    if face is None:
+        return None
+    seconds, count = clock.seconds, len(face.recession)
+    found = solve(face)
+    if found.status is Status.INFEASIBLE:  # the distance is that of the whole hull
+        return None
+    reason = f"{count} exposed column{'' if count == 1 else 's'}, face of {face.reduced.n_q:,} rows"
+    stage = Stage("face", problem.n_q, 2, seconds, math.nan, reason)
+    optimal = found.status is Status.OPTIMAL
+    if found.status is Status.BOUNDARY:  # on a face of the face
+        return _far_from_both(problem, face, found)
+    return replace(
+        found,
+        delta=face.extended(found.delta),
+        weights=lambda: _on_all_rows(face, found),
+        status=Status.BOUNDARY if optimal else found.status,
+        certificate=_shifted(found.certificate, face),
+        raw=None if found.raw is None else _shifted(found.raw, face),
+        hull=None,  # that of the face
+        free_directions=found.free_directions + problem.k - face.columns.size,
+        solve_time=found.solve_time + seconds,
+        trace=(stage, *found.trace),
+        recession=face.recession if optimal else (),
+    )
+
+
+def _far_from_both(problem: RatioProblem, face: ExposedFace, found: Solution) -> Solution | None:
+    """Solution on a face of an exposed face, at a δ far along the normals of both; ``None`` without a proof."""
+    assert found.settings is not None  # every solve has settings
+    mu, v, tol = _on_all_rows(face, found), np.zeros(problem.k), found.settings.tol
+    for faster, (feature, sign) in enumerate(reversed(face.recession)):
+        v[feature] = sign * FASTER**faster
+    delta = _far_along(problem, face.extended(found.delta), v, mu, tol)
+    on_face = _shifted(found.certificate, face)
+    certificate = _boundary_certificate(problem, delta, mu, on_face, 0.0)
+    return (
+        replace(found, delta=delta, weights=mu, certificate=certificate, hull=None) if certificate.proves(tol) else None
+    )
+
+
+def _shifted(certificate: Certificate, face: ExposedFace) -> Certificate:
+    """Certificate for all rows and columns; on the face the base weights sum to one, and some columns are left out."""
+    return replace(
+        certificate,
+        primal_value=certificate.primal_value + face.log_share,
+        dual_value=certificate.dual_value + face.log_share,
+        dependent=tuple(face.columns[list(certificate.dependent)].tolist()),
+    )
+
+
+def _on_all_rows(face: ExposedFace, found: Solution) -> Array:
+    """Weights of all rows, from those of the face."""
+    if not face.reduced.rows.in_memory:
+        return found.mu
+    return _on_rows(face.whole, np.flatnonzero(logits(face.whole.rows, np.zeros(face.whole.k)) > -np.inf), found.mu)
+
+
+def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, settings: Settings) -> Solution | None:
+    """Solve on the face of the hull that contains the target, then move along its normal; ``None`` without a proof.
 
     All optimal weights are on the rows of the smallest face that contains b. On those rows b is interior and Newton
     converges; the value at δ = δ_face + t v, with v the normal of the face, tends to the optimum as t grows.
     """
-    if not problem.rows.in_memory:  # the face may be too large for memory, so the solution is kept
-        return replace(solution, status=Status.BOUNDARY)
+    if not problem.rows.in_memory:  # the face may be too large for memory
+        return None
     clock, tol = Clock(), settings.tol
     problem = problem.centred_at_target()  # for large δ moments are differences of large numbers
-    # without a face: the nearest weights, and the δ that Newton reached
-    delta, mu, reason = solution.delta, _on_rows(problem, hull.index, hull.weights), "no face found"
-    certificate, index = _boundary_certificate(problem, delta, mu, -np.inf), spanning_rows(problem, hull)
+    index = spanning_rows(problem, hull)
     for least in MIN_SINES:
         found = smallest_face(problem, index, least)
         if found is None:
             continue
         face = restrict(problem, found[0])
         inside = newton(face, make_penalty(face), replace(settings, tol=min(0.01 * tol, FACE_TOL)))
-        weights = _on_rows(problem, found[0], _lifted(face.rows, np.exp(face.log_mu(inside.delta))))
-        far = _far_along(problem, inside.delta, found[1], weights, tol)
-        # the base weights of the face sum to one on it
-        lower = inside.certificate.dual_value + log_sum_exp(problem.log_base[found[0]])
-        trial = _boundary_certificate(problem, far, weights, lower)
-        if trial.proves(tol) or trial.gap < certificate.gap:
-            delta, mu, certificate, reason = far, weights, trial, f"face of {found[0].size:,} rows"
-        if trial.proves(tol):
-            break
-    stage = Stage("boundary", problem.n_q, 0, clock.seconds, certificate.gap, reason)
-    return replace(
-        solution,
-        delta=delta,
-        weights=mu,
-        status=Status.BOUNDARY,
-        certificate=certificate,
-        trace=(*solution.trace, stage),
-    )
+        mu = _on_rows(problem, found[0], _lifted(face.rows, np.exp(face.log_mu(inside.delta))))
+        delta = _far_along(problem, inside.delta, found[1], mu, tol)
+        share = log_sum_exp(problem.log_base[found[0]])
+        certificate = _boundary_certificate(problem, delta, mu, inside.certificate, share)
+        if certificate.proves(tol):
+            reason = f"face of {found[0].size:,} rows"
+            stage = Stage("boundary", problem.n_q, 0, clock.seconds, certificate.gap, reason)
+            return replace(
+                solution,
+                delta=delta,
+                weights=mu,
+                status=Status.BOUNDARY,
+                certificate=certificate,
+                trace=(*solution.trace, stage),
+            )
+    return None
 
 
 def _on_rows(problem: RatioProblem, index: Index, weights: Array) -> Array:
@@ -115,17 +180,45 @@ def _far_along(problem: RatioProblem, delta: Array, v: Array, mu: Array, tol: fl
     return best
 
 
-def _boundary_certificate(problem: RatioProblem, delta: Array, mu: Array, lower: float) -> Certificate:
-    """Certificate of a δ far along the normal of a face; the proof on the face is the lower bound."""
+def _boundary_certificate(
+    problem: RatioProblem, delta: Array, mu: Array, on_face: Certificate, log_share: float
+) -> Certificate:
+    """Certificate of a δ far along the normal of a face: the bound is that of the face.
+
+    The base weights of the face sum to one on it, and to ``exp(log_share)`` among all rows.
+    """
     r, summary = problem.residual(mu), tilt(problem.rows, delta, covariance=False)
-    noise = RoundOff(delta, summary, problem.rows.reach, arithmetic_of(problem)).value
+    value, noise = _precise_value(problem, delta)
+    last_digit = float(np.sum(on_face.missed * np.abs(delta[list(on_face.dependent)])))
+    gap = value - on_face.dual_value - log_share + noise + last_digit
+    gap = max(gap, noise + last_digit) if gap >= 0.0 else np.inf  # below zero is a contradiction
     return Certificate(
-        primal_value=summary.log_z,
-        dual_value=lower - noise,
-        gap=max(summary.log_z - lower, 0.0) + noise,
+        primal_value=value,
+        dual_value=value - gap,
+        gap=gap,
         moment_residual=problem.moment_norm(r),
         simplex_residual=abs(float(mu.sum()) - 1.0),
         slackness=-float(r @ delta),
         e_qn=float(np.linalg.norm(r + summary.mean)),
         noise=noise,
+        last_digit=last_digit,
+        dependent=on_face.dependent,
+        missed=on_face.missed,
     )
+
+
+def _precise_value(problem: RatioProblem, delta: Array) -> tuple[float, float]:
+    """Log Z at a large δ, with logits in extended precision where the platform has it, and a bound on its error."""
+    wide, unit = delta.astype(np.longdouble), float(np.finfo(np.longdouble).eps)
+    z, error = np.empty(problem.n_q, dtype=np.longdouble), np.empty(problem.n_q)
+    for start in range(0, problem.n_q, problem.rows.chunk_rows):
+        chunk = slice(start, start + problem.rows.chunk_rows)
+        f = np.asarray(problem.features_q[chunk], dtype=np.longdouble) - problem.target
+        z[chunk] = f @ wide + problem.log_base[chunk]
+        error[chunk] = np.abs(f) @ np.abs(wide)
+    top = z.max()
+    weights = np.exp((z - top).astype(float))
+    total = float(weights.sum())
+    log_z = float(top + np.log(np.longdouble(total)))
+    noise = (problem.k + 8) * unit * (float(weights @ error) / total + 1.0)
+    return log_z, noise + EPS * (40.0 + math.log(problem.n_q) + abs(log_z))

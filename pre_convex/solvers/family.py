@@ -18,7 +18,7 @@ from ..certificate.family import certificate_at, linked_arithmetic, prove_linked
 from ..data.linked import LinkedRows, StepLimit, intercept_at
 from ..data.requests import Level, Requests
 from ..divergences import Divergence
-from ..penalties import Penalty, with_intercept
+from ..penalties import PartialPenalty, Penalty, with_intercept
 from ..problem import RatioProblem
 from .newton import Descent, Point
 from .settings import Settings
@@ -75,18 +75,13 @@ class LinkedStages(Staged):
         """Proof by a lift on the subset, and if that does not suffice on all rows."""
         if descent.reason == "diverges":
             return NO_PROOF
+        assert isinstance(self.penalty, PartialPenalty)  # with a free intercept
+        where = (point.delta, point.summary, self.penalty, self.arithmetic, self.divergence)
         if subset is not None:
-            proof = yield from prove_linked(
-                point.delta,
-                point.summary,
-                self.penalty,
-                self.arithmetic,
-                self.divergence,
-                subset.number,  # type: ignore[arg-type]
-            )
+            proof = yield from prove_linked(*where, subset.number)
             if proof.gap <= self.settings.tol * (1.0 + abs(point.value)):
                 return proof
-        return (yield from prove_linked(point.delta, point.summary, self.penalty, self.arithmetic, self.divergence))  # type: ignore[arg-type]
+        return (yield from prove_linked(*where))
 
 
 def newton_linked(

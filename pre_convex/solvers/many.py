@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._internal.threads import blocking, single_threaded_blas
 from .._internal.typing import Array
@@ -28,6 +29,7 @@ from .._internal.validation import (
 from ..certificate.certificate import certificate_of
 from ..certificate.lift import Arithmetic
 from ..data.batch import BaseSummary, Batch, OwnLogBases, Together, make_batch
+from ..data.requests import Requests
 from ..errors import DataError
 from ..penalties import Penalty, make_penalty
 from ..problem import RatioProblem
@@ -212,14 +214,16 @@ def _answers(
     starts = [None] * W if start is None else list(start)
     staged = [Staged(n, k, terms[w], settings, arithmetic[w], starts[w]) for w in range(W)]
     together = Together(batch, targets, base)
+    exposed = _exposed(problems)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        outcomes: list[Outcome] = together.run([one.run() for one in staged])
+        runs = [_leave_out() if left else one.run() for one, left in zip(staged, exposed, strict=True)]
+        outcomes: list[Outcome | None] = together.run(runs)
     if verbose:
         proven = sum(_is_proven(outcome, settings.tol, R) for outcome, R in zip(outcomes, problems.radius, strict=True))
         print(f"together: {together.passes} passes over all rows, {proven} of {W} problems proven")
     solutions, ess, solved_singly = [], [], {}
     for w, outcome in enumerate(outcomes):
-        if _is_proven(outcome, settings.tol, float(problems.radius[w])):
+        if outcome is not None and _is_proven(outcome, settings.tol, float(problems.radius[w])):
             solution = _solution(problems, w, outcome, terms[w], staged[w].trace, settings)
             ess.append(outcome.point.summary.ess)
         else:
@@ -231,9 +235,25 @@ def _answers(
     )
 
 
-def _is_proven(outcome: Outcome, tol: float, radius: float) -> bool:
+def _exposed(problems: SharedProblems) -> NDArray[np.bool_]:
+    """Which targets are an extreme of a column, so that δ would diverge; these are solved on a face, one by one."""
+    targets, exact = problems.targets, problems.radius == 0.0
+    sample = problems.template.rows_as_given.sample(SAMPLED_RUNS * RUN_LENGTH).features
+    likely = exact & np.any((targets <= sample.min(axis=0)) | (targets >= sample.max(axis=0)), axis=1)
+    if likely.any():
+        lowest, highest = problems.template.ranges
+        likely &= np.any((lowest < highest) & ((targets == lowest) | (targets == highest)), axis=1)
+    return np.asarray(likely)
+
+
+def _leave_out() -> Requests[None]:
+    """The stages of a problem that is not solved together with the others."""
+    yield from ()
+
+
+def _is_proven(outcome: Outcome | None, tol: float, radius: float) -> bool:
     """Whether an outcome is a proven optimum; a small gap on a diverging sequence is not."""
-    if outcome.collinear or (outcome.may_diverge and radius == 0.0):
+    if outcome is None or outcome.collinear or (outcome.may_diverge and radius == 0.0):
         return False
     return outcome.proof.gap <= tol * (1.0 + abs(outcome.point.value))
 

@@ -148,12 +148,14 @@ class Descent:
                 return self._stop(point, "time limit")
             if self._may_separate(point) and (yield from self._separates(point)):
                 return self._stop(point, "diverges")
-            stale = not fresh and self.decrement > self.slow * last
+            slow = self.decrement > self.slow * last
+            stale = slow and not fresh
+            self.always = self.always and not slow  # few rows take all the weight, and secants make longer steps
             if stale and self.exact:  # compute the covariance at this point
                 self.decrement = math.inf
                 point, last = (yield from self.at(point.delta)), math.inf
                 continue
-            if stale or (at_round_off and self.decrement > self.slow * last):
+            if stale or (at_round_off and slow):
                 return self._stop(point, "no progress")
             moved = None if d is None else (yield from self._search(point, d))
             if moved is None:  # the quadratic model is poor where few rows take all the weight: damp it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from .._internal.threads import single_threaded_blas
@@ -64,6 +65,7 @@ def radius_path(
     for radius in as_radii(radii):
         step = problem.with_radius(radius)
         solution = solve_newton(step, make_penalty(step, penalty, constraints), settings, start=start)
+        solution = replace(solution, user_terms=penalty is not None or constraints is not None)
         solutions.append(solution)
         if stop and not solution.status.ok:
             break

@@ -81,7 +81,7 @@ class Solutions:
 
     @cached_property
     def delta(self) -> Array:
-        """Ratio parameters δ, one row for each problem, shape (W, k)."""
+        """Ratio parameters δ, one row for each problem, shape (W, k); their finite parts where there is a recession."""
         return read_only(np.array([one.delta for one in self.answers]))
 
     @property
@@ -111,8 +111,8 @@ class Solutions:
 
     @property
     def ok(self) -> NDArray[np.bool_]:
-        """Which answers are proven optimal, a boolean array of shape (W,)."""
-        return np.array([status.ok for status in self.status])
+        """Which answers are proven optimal, as :attr:`Solution.ok`, a boolean array of shape (W,)."""
+        return np.array([one.ok for one in self.answers])
 
     def __len__(self) -> int:
         return len(self.answers)

@@ -17,11 +17,12 @@ from ..data.blocks import show_progress
 from ..data.passes import tilt
 from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
 from ..feasibility.capped import support_of_weights
+from ..feasibility.exposed import ExposedFace
 from ..feasibility.hull import Hull, Position, minimal_radius
-from ..penalties import BallPenalty, Penalty, make_penalty
+from ..penalties import BallPenalty, NoPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution, Stage, Status
-from .boundary import solve_on_boundary
+from .boundary import solve_on_boundary, solve_on_exposed_face
 from .family import newton_linked
 from .registry import ConeCall, find_solver
 from .settings import Clock, Settings, make_settings
@@ -97,7 +98,10 @@ def solve(
     Returns
     -------
     Solution
-        δ, weights μ, status, and the certificate that proves the status.
+        δ, weights μ, status, and the certificate that proves the status. If R = 0 and the target is the smallest or
+        largest q value of some features, as for a category that the p side lacks, the status is ``BOUNDARY``: rows
+        with other values have weight zero, ``delta`` is the finite part of δ, and ``recession`` names the coefficients
+        that run to infinity.
 
     Raises
     ------
@@ -105,7 +109,8 @@ def solve(
         The target is further from the hull of the q features than the radius. Carries a separating direction and the
         smallest radius that has a solution.
     BoundaryError
-        The target is on the boundary of the hull, so that no finite δ is optimal. Carries the optimal weights.
+        The target is on a face of the hull that no column exposes, so that no finite δ is optimal. Carries the optimal
+        weights.
     SolveError
         The gap is larger than the tolerance, a limit was reached, or the solver returned nothing. Carries the best
         answer found.
@@ -138,7 +143,9 @@ def solve(
         else:
             call = ConeCall(entry, formulation, penalty, constraints, options, verbose)
             solution = _solve_cone(problem, call, terms, settings, polish)
-    if check and not solution.status.ok:
+    if penalty is not None or constraints is not None:
+        solution = replace(solution, user_terms=True)
+    if check and not solution.ok:
         raise _error(problem, solution)
     return solution
 
@@ -163,7 +170,21 @@ def solve_newton(
     start: Array | None = None,
     verbose: bool = False,
 ) -> Solution:
-    """Solve by the Newton engine: stages, then the hull if they prove nothing, then the face that holds the target."""
+    """Solve by the Newton engine, on the face of exposed columns if there is one."""
+
+    def on(face: ExposedFace) -> Solution:
+        inner = None if start is None else start[face.columns]
+        return _solve_newton(face.reduced, make_penalty(face.reduced), settings, formulation, inner, verbose)
+
+    exposed = isinstance(terms, NoPenalty) and not problem.has_intercept
+    limit = solve_on_exposed_face(problem, on) if exposed else None
+    return limit or _solve_newton(problem, terms, settings, formulation, start, verbose)
+
+
+def _solve_newton(
+    problem: RatioProblem, terms: Penalty, settings: Settings, formulation: str, start: Array | None, verbose: bool
+) -> Solution:
+    """Stages, then the hull if they prove nothing, then the face that holds the target."""
     started = time.perf_counter()
     if problem.k >= problem.n_q and isinstance(terms, BallPenalty) and not problem.has_intercept:
         # the target is seldom in the hull of fewer rows than columns, and the hull is found sooner than a Newton step
@@ -254,7 +275,20 @@ def _failed_solution(problem: RatioProblem, solver: str, formulation: str, **fie
 
 
 def _solve_cone(problem: RatioProblem, call: ConeCall, terms: Penalty, settings: Settings, polish: bool) -> Solution:
-    """Answer of a cone solver, certified, and polished on request."""
+    """Answer of a cone solver, certified, and polished on request; on the face of exposed columns if there is one."""
+
+    def on(face: ExposedFace) -> Solution:
+        return _solve_cone_as_given(face.reduced, call, make_penalty(face.reduced), settings, polish)
+
+    exposed = isinstance(terms, NoPenalty) and not problem.has_intercept
+    limit = solve_on_exposed_face(problem, on) if exposed else None
+    return limit or _solve_cone_as_given(problem, call, terms, settings, polish)
+
+
+def _solve_cone_as_given(
+    problem: RatioProblem, call: ConeCall, terms: Penalty, settings: Settings, polish: bool
+) -> Solution:
+    """Answer of a cone solver to a whole problem."""
     from .cone import solve_cone
 
     clock = Clock(settings.time_limit)
@@ -320,8 +354,7 @@ def _decide_status(
         return replace(solution, status=Status.INFEASIBLE)
     if problem.radius == 0.0 and hull.position is Position.BOUNDARY:
         limit = solve_on_boundary(problem, hull, solution, settings)
-        # a target this close to the boundary may be provable only as an interior one
-        if not proven or limit.certificate.proves(tol):
+        if limit is not None:
             return limit
     return replace(solution, status=unproven, hull=None if proven else hull)
 
@@ -385,7 +418,8 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
     if solution.status is Status.INFEASIBLE and solution.hull is None:
         return InfeasibleError(_separated_message(problem, solution.delta), solution)
     if solution.status is Status.INFEASIBLE and solution.hull is not None:
-        return InfeasibleError(_infeasible_message(problem, solution.hull), solution, solution.hull)
+        advised = InfeasibleError("", solution, solution.hull).advised_radius
+        return InfeasibleError(_infeasible_message(problem, solution.hull, advised), solution, solution.hull)
     report = f" {solution.solver} reported: {solution.claim}." if solution.claim else ""
     if solution.status is Status.BOUNDARY:
         return BoundaryError(f"{solution.status}{report}", solution)
@@ -415,7 +449,7 @@ def _separated_message(problem: RatioProblem, delta: Array) -> str:
     )
 
 
-def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:
+def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float) -> str:
     """Message with the distance to the hull, the features that contribute most, and remedies."""
     residual = -hull.weights @ problem.rows.take(hull.index).features
     lowest, highest = problem.ranges
@@ -430,5 +464,5 @@ def _infeasible_message(problem: RatioProblem, hull: Hull) -> str:
     return (
         f"The target is at distance {hull.radius:.6g} from the hull of the q features in norm {problem.norm:g}, more "
         f"than the radius {problem.radius:g}, so no weights on the q sample match it. Features: {'; '.join(shares)}. "
-        f"Remedies: use a radius above {hull.radius:.6g}; add q samples where the p sample is; drop features."
+        f"Remedies: use a radius of {advised:g} or more; add q samples where the p sample is; drop features."
     )

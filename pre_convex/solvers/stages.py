@@ -263,7 +263,15 @@ class Staged:
         if not descent.exact and (descent.largest_decrement > 0.5 or smallest_pivot_ratio(H, H0) < LITTLE_CURVATURE):
             # after a long step, or with little curvature left, secants may not show that the curvature vanished
             H = (yield Tilt(point.delta, True, (subset or self.everything).number, guess=point.loss)).covariance
-        return smallest_pivot_ratio(H, H0) <= max(1e4 * descent.decrement, ZERO_DISTANCE)
+        limit = max(1e4 * descent.decrement, ZERO_DISTANCE)
+        if smallest_pivot_ratio(H, H0) > limit:
+            return False
+        if smallest_pivot_ratio(H0, H0) > 0.0:
+            return True
+        # the sample was too small for a covariance, as if it lacks a rare category
+        H0 = (yield Tilt(np.zeros(self.k), True)).covariance
+        H = (yield Tilt(point.delta, True, guess=point.loss)).covariance
+        return smallest_pivot_ratio(H, H0) <= limit
 
     def _end_stage(self, name: str, descent: Descent, gap: float = math.nan) -> None:
         """Record a stage."""

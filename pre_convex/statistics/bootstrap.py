@@ -70,7 +70,7 @@ def bootstrap(
     Returns
     -------
     ndarray of shape (replicates, k)
-        One δ̂ per resample; nan where a resample has no solution.
+        One δ̂ per resample; nan where a resample has no solution, ±inf for coefficients that run to infinity.
 
     Examples
     --------
@@ -135,7 +135,11 @@ def _refit_together(problem: RatioProblem, delta: Array, generators: list[np.ran
         close = (refits.gap <= ACCEPTED_GAP * (1.0 + np.abs(refits.primal_value))) & [
             status is Status.INACCURATE for status in refits.status
         ]
-        deltas[list(resamples)] = np.where((refits.ok | close)[:, None], refits.delta, np.nan)
+        found = np.where((refits.ok | close)[:, None], refits.delta, np.nan)
+        for one, refit in zip(found, refits, strict=True):
+            for feature, sign in refit.recession:
+                one[feature] = sign * np.inf
+        deltas[list(resamples)] = found
     return deltas
 
 

@@ -19,7 +19,15 @@ from ..problem import RatioProblem, as_problem
 from ..solution import Solution
 from .tilted import TiltedProblem
 
-__all__ = ["Diagnostics", "base_moments", "diagnose", "diagnose_tilted", "pareto_k", "solution_weights"]
+__all__ = [
+    "Diagnostics",
+    "base_moments",
+    "diagnose",
+    "diagnose_tilted",
+    "pareto_k",
+    "recession_warnings",
+    "solution_weights",
+]
 
 #: effective sample size, in rows and in rows per feature, below which a fit warns
 MIN_ESS, MIN_ESS_PER_FEATURE = 10.0, 2.0
@@ -181,7 +189,7 @@ def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
             f"the problem needs {problem.k} and {problem.n_q}",
             "pass the solution of this problem",
         )
-    return diagnose_tilted(TiltedProblem(problem, solution.delta), solution)
+    return diagnose_tilted(TiltedProblem(problem, solution.delta, solution.recession), solution)
 
 
 @single_threaded_blas()
@@ -200,7 +208,8 @@ def diagnose_tilted(tilted: TiltedProblem, solution: Solution) -> Diagnostics:
         free_directions=solution.free_directions,
         warnings=(),
     )
-    return replace(diagnostics, warnings=tuple(_warnings(diagnostics, problem)))
+    notes = recession_warnings(problem, solution) + _warnings(diagnostics, problem)
+    return replace(diagnostics, warnings=tuple(notes))
 
 
 def solution_weights(tilted: TiltedProblem, solution: Solution) -> Array:
@@ -280,7 +289,20 @@ def _hull_distance(problem: RatioProblem, solution: Solution) -> float:
     """Distance from the target to the hull; a solution with radius 0 proves that it is zero."""
     if solution.hull is not None:
         return solution.hull.radius
-    return 0.0 if problem.radius == 0.0 and solution.status.ok else minimal_radius(problem).radius
+    return 0.0 if problem.radius == 0.0 and solution.ok else minimal_radius(problem).radius
+
+
+def recession_warnings(problem: RatioProblem, solution: Solution) -> list[str]:
+    """One warning for each coefficient that runs to infinity."""
+    notes = []
+    for feature, sign in solution.recession:
+        value, name = float(problem.target[feature]), problem.feature_names[feature]
+        extreme, other = ("largest", "below") if sign > 0 else ("smallest", "above")
+        notes.append(
+            f"{name}: the p side has only the {extreme} q value, {value:.6g}; the ratio is zero where it is {other} "
+            f"that, and its coefficient runs to {'+' if sign > 0 else '-'}inf"
+        )
+    return notes
 
 
 def _warnings(d: Diagnostics, problem: RatioProblem) -> list[str]:

@@ -173,9 +173,12 @@ class Inference:
         Returns
         -------
         Interval
-            One interval for each coefficient.
+            One interval for each coefficient; infinite, without a standard error, for one that runs to infinity.
         """
-        return normal_interval(self.delta, self.std_error, level)
+        estimate, std_error = np.array(self.delta), self.std_error
+        for feature, sign in self._tilted.recession:
+            estimate[feature], std_error[feature] = sign * np.inf, np.nan
+        return normal_interval(estimate, std_error, level)
 
     @single_threaded_blas()
     def log_ratio(self, features: Any, level: float = 0.95) -> Interval:

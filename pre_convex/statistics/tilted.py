@@ -14,6 +14,7 @@ from .._internal.validation import as_vector
 from ..data.moments import PMoments, QMoments, p_moments, q_moments
 from ..data.rows import Rows
 from ..errors import DataError
+from ..feasibility.exposed import Recession
 from ..problem import RatioProblem, as_problem
 
 __all__ = ["TiltedProblem"]
@@ -32,6 +33,9 @@ class TiltedProblem:
     ----------
     problem : RatioProblem
     delta : array of shape (k,)
+        δ, or its finite part.
+    recession : tuple of Recession, default ()
+        Coefficients that run to infinity; μ is then the limit, zero on the rows off a face.
 
     Attributes
     ----------
@@ -41,18 +45,18 @@ class TiltedProblem:
         Whether there are few enough rows, all in memory, to compute the influence of each of them.
     """
 
-    def __init__(self, problem: RatioProblem, delta: Any) -> None:
+    def __init__(self, problem: RatioProblem, delta: Any, recession: tuple[Recession, ...] = ()) -> None:
         self.problem = problem = as_problem(problem)
         problem.require_exponential("inference")
         problem.require_one_radius("inference")
-        self.delta = as_vector(delta, "delta", problem.k)
+        self.delta, self.recession = as_vector(delta, "delta", problem.k), recession
         rows_p, rows_q = problem.rows_p, problem.rows
         self.in_memory = rows_q.in_memory and (rows_p is None or rows_p.in_memory)
         entries = rows_q.shape[0] * problem.k + (0 if rows_p is None else rows_p.shape[0] * problem.k)
         self.by_row = self.in_memory and (problem.paired or entries <= MAX_ENTRIES_BY_ROW)
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("problem", "delta", "in_memory", "by_row")
+        kept = ("problem", "delta", "recession", "in_memory", "by_row")
         return {name: self.__dict__[name] for name in kept}  # the sums can be computed again
 
     @property
@@ -77,7 +81,8 @@ class TiltedProblem:
     @single_threaded_blas()
     def q(self) -> QMoments:
         """Sums over the q rows, in one pass."""
-        return q_moments(self.problem.rows, self.delta)
+        columns = np.array([one.feature for one in self.recession], dtype=np.intp)
+        return q_moments(self.problem.rows, self.delta, columns)
 
     @cached_property
     @single_threaded_blas()
@@ -114,5 +119,13 @@ class TiltedProblem:
 
     def log_ratio(self, features: Array) -> Array:
         """⟨δ, f⟩ − log Z for every row of features."""
-        origin = self.problem.rows.origin
-        return np.asarray((features if origin is None else features - origin) @ self.delta - self.log_z)
+        return self.inner(features) - self.log_z
+
+    def inner(self, features: Array) -> Array:
+        """⟨δ, f − b⟩ for every row of features; infinite where the first unbounded coefficient that matters is."""
+        relative = features - self.problem.target
+        inner = np.asarray(relative @ self.delta)
+        for feature, sign in reversed(self.recession):
+            away = sign * relative[:, feature]
+            inner[away != 0.0] = np.copysign(np.inf, away[away != 0.0])
+        return inner

@@ -25,12 +25,14 @@ MADE_HERE = {
     "Peak": "returned by Scan.peaks",
     "Program": "returned by primal_program and dual_program",
     "RadiusChoice": "returned by automatic_radius and cross_validated_radius",
+    "Recession": "in the recession of a solution",
     "Scan": "returned by scan",
     "Score": "returned by score",
     "Scores": "returned by scores",
     "Solution": "returned by solve",
     "Stage": "in the trace of a solution",
     "Solutions": "returned by solve_many",
+    "Verification": "returned by verify",
 }
 #: entry point, or entry point and parameter: why there is no row
 EXEMPT: dict[str, str] = {
@@ -39,6 +41,8 @@ EXEMPT: dict[str, str] = {
         f"RatioProblem.{name}": "called by the engines"
         for name in ("excess", "penalty_value", "require_exponential", "require_one_radius")
     },
+    "RatioProblem.on_face": "called by the engines",
+    "RatioProblem.with_weight": "called by the engines",
     "RatioProblem.with_log_weights": "for readers of files, with arrays that they checked",
     "radius_path.radii": "any number of radii, so no kind is too short or too long",
     "Kernel.fitted.rng": "used only beyond 4,000 rows",

@@ -54,6 +54,11 @@ CONSTRAINTS: dict[str, Any] = {
 }
 
 
+def constrained() -> pre.Solution:
+    """An answer under the user's constraints."""
+    return pre.solve(PROBLEM, constraints=lambda d: [d >= 0], check=False)
+
+
 def terms(entry: str, call: Any) -> list[Row]:
     """Rows for a penalty and for constraints; ``call`` takes them by name."""
     return [
@@ -208,6 +213,16 @@ ROWS: list[Row] = [
     *vector("certify", "delta", lambda d: pre.certify(PROBLEM, d), np.zeros(2)),
     *vector("certify", "mu", lambda m: pre.certify(PROBLEM, [0.0, 0.0], m), np.full(20, 0.05), skip=("None",)),
     *terms("certify", lambda **t: pre.certify(PROBLEM, [0.0, 0.0], **t).gap),
+    *no_problem("verify", "problem", lambda p: pre.verify(p, [0.0, 0.0])),
+    *vector("verify", "solution", lambda d: pre.verify(PROBLEM, d), np.zeros(2)),
+    Row("verify", "solution", "of a problem with the user's own terms", lambda: pre.verify(PROBLEM, constrained())),
+    *count("verify", "target_ulps", lambda u: pre.verify(PROBLEM, [0.0, 0.0], target_ulps=u), skip=("zero",)),
+    *count("verify", "max_bits", lambda m: pre.verify(PROBLEM, [0.0, 0.0], max_bits=m)),
+    *share("Verification.proves", "tol", lambda t: pre.verify(PROBLEM, [0.0, 0.0]).proves(t)),
+    *(
+        Row("Verification.refutes", "certificate", kind, lambda c=c: pre.verify(PROBLEM, [0.0, 0.0]).refutes(c))
+        for kind, c in {"a number": 0.1, "None": None}.items()
+    ),
     *no_problem("minimal_radius", "problem", pre.minimal_radius),
     *vector("minimal_radius", "hint", lambda h: pre.minimal_radius(PROBLEM, hint=h), np.zeros(2), skip=("None",)),
     *share("minimal_radius", "rtol", lambda t: pre.minimal_radius(PROBLEM, rtol=t)),

@@ -141,3 +141,35 @@ def test_a_search_needs_little_memory(norm, far):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 0.5 * F.nbytes
+
+
+def exact_norm_within(r, order, bound):
+    """Whether ‖r‖ ≤ bound, in rational arithmetic."""
+    if order == 2:
+        return sum(x * x for x in r) <= bound**2
+    return (max(abs(x) for x in r) if order == np.inf else sum(abs(x) for x in r)) <= bound
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("norm", NORMS)
+def test_bounds_hold_in_rational_arithmetic_in_any_units_and_at_any_offset(norm, seed):
+    rng = np.random.default_rng([4, seed])
+    n, k = int(rng.integers(20, 120)), int(rng.integers(2, 6))
+    unit = 10.0 ** rng.integers(-6, 7, k)
+    F = (rng.normal(size=(n, k)) + np.where(rng.random(k) < 0.4, 10.0 ** rng.uniform(1, 6), 0.0)) * unit
+    j = int(rng.integers(k))
+    b = F[F[:, j].argmax()].copy()
+    b[j] += 10.0 ** rng.uniform(-8, 0) * unit[j]
+    hull = minimal_radius(pre.RatioProblem(b, F, norm=norm))
+    assert hull.position is Position.OUTSIDE
+    exact = [[Fraction(x) for x in row] for row in F.tolist()]
+    target, weights = [Fraction(x) for x in b.tolist()], [Fraction(x) for x in hull.weights.tolist()]
+    total = sum(weights)
+    r = [target[i] - sum(w * exact[q][i] for w, q in zip(weights, hull.index, strict=True)) / total for i in range(k)]
+    assert exact_norm_within(r, norm, Fraction(float(hull.radius)))
+    v = [Fraction(x) for x in hull.direction.tolist()]
+    height = sum(x * y for x, y in zip(v, target, strict=True))
+    height -= max(sum(x * y for x, y in zip(v, row, strict=True)) for row in exact)
+    length = {2: 2, np.inf: 1, 1: np.inf}[norm]
+    assert exact_norm_within([x * Fraction(float(hull.lower)) for x in v], length, height)
+    assert hull.lower >= 0.99 * hull.radius

@@ -10,10 +10,10 @@ import pre_convex as pre
 
 
 def whole_numbers(rng):
-    """A grid whose faces hold many rows, base weights e^±50, target in the middle of two rows of a face."""
+    """A grid whose faces hold many rows, base weights e^±10, target in the middle of two rows of a face."""
     F = rng.integers(-3, 4, size=(60, 4)).astype(float)
     top = rng.permutation(np.flatnonzero(F[:, 0] == F[:, 0].max()))
-    return F[top[:2]].mean(axis=0), F, rng.uniform(-50.0, 50.0, 60)
+    return F[top[:2]].mean(axis=0), F, rng.uniform(-10.0, 10.0, 60)
 
 
 def absent_category(rng):
@@ -27,6 +27,13 @@ def repeated_vertex(rng):
     """A vertex that several rows share, so that their base weights decide."""
     F = rng.integers(0, 4, size=(300, 3)).astype(float)
     return np.full(3, 3.0), F, rng.normal(0.0, 5.0, 300)
+
+
+def rotated(target, F, log_base):
+    """The same problem after a map of whole numbers that leaves no column exposed."""
+    k = F.shape[1]
+    A = np.eye(k) - 2.0 * np.roll(np.eye(k), 1, axis=0)
+    return target @ A, F @ A, log_base
 
 
 def optimum_on(face, problem):
@@ -48,11 +55,41 @@ def optimum_on(face, problem):
 
 
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("draw", [absent_category, repeated_vertex])
+def test_exposed_columns_leave_a_problem_on_the_face_that_is_proven(draw, seed):
+    problem = pre.RatioProblem(*draw(np.random.default_rng(seed)))
+    solution = pre.solve(problem)
+    assert solution.status is pre.Status.BOUNDARY
+    assert solution.ok
+    assert solution.certificate.proves(1e-8)
+    columns = [one.feature for one in solution.recession]
+    face = np.all(problem.features_q[:, columns] == problem.target[columns], axis=1)
+    assert np.array_equal(solution.mu > 0.0, face)
+    optimum = optimum_on(face, problem)
+    on_face = Exact(problem.target, problem.features_q[face], problem.log_base[face])
+    assert 0 <= on_face.value(solution.delta) - optimum <= solution.gap
+    assert abs(float(on_face.value(solution.delta)) - solution.primal_value) <= 1e-12
+    assert np.abs(problem.residual(solution.mu)).max() <= 1e-8
+
+
+@pytest.mark.parametrize("draw", [absent_category, repeated_vertex])
+def test_weights_and_value_are_limits_along_the_recession(draw):
+    problem = pre.RatioProblem(*draw(np.random.default_rng(3)))
+    solution = pre.solve(problem)
+    delta = np.array(solution.delta)
+    for faster, (feature, sign) in enumerate(reversed(solution.recession)):
+        delta[feature] += sign * 300.0 * 4.0**faster
+    assert problem.value(delta) == pytest.approx(solution.primal_value, abs=1e-9)
+    np.testing.assert_allclose(np.exp(problem.log_mu(delta)), solution.mu, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("draw", [whole_numbers, absent_category, repeated_vertex])
 def test_gaps_are_proven_and_never_below_the_true_ones(draw, seed):
-    problem = pre.RatioProblem(*draw(np.random.default_rng(seed)))
+    problem = pre.RatioProblem(*rotated(*draw(np.random.default_rng(seed))))
     solution = pre.solve(problem, check=False)
     assert solution.status is pre.Status.BOUNDARY
+    assert not solution.recession
     assert solution.certificate.proves(1e-8)
     optimum = optimum_on(np.flatnonzero(solution.mu), problem)
     true_gap = Exact.of(problem).value(solution.delta) - optimum
@@ -63,22 +100,33 @@ def test_gaps_are_proven_and_never_below_the_true_ones(draw, seed):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("draw", [whole_numbers, absent_category, repeated_vertex])
 def test_weights_hit_the_target_to_its_last_digits(draw, seed):
-    problem = pre.RatioProblem(*draw(np.random.default_rng(seed)))
+    problem = pre.RatioProblem(*rotated(*draw(np.random.default_rng(seed))))
     solution = pre.solve(problem, check=False)
-    assert np.abs(problem.target - solution.mu @ problem.features_q).max() <= 4e-15
+    assert np.abs(problem.target - solution.mu @ problem.features_q).max() <= 1.2e-14
     assert abs(solution.mu.sum() - 1.0) <= 1e-15
 
 
-def test_a_face_where_two_rows_have_all_the_weight():
-    """The other rows of this face have weights below 1e-16; half on each of the two rows is feasible exactly."""
-    b, F, log_base = whole_numbers(np.random.default_rng(5))
-    problem = pre.RatioProblem(b, F, log_base)
-    solution = pre.solve(problem, check=False)
-    assert solution.certificate.proves(1e-8)
-    halves = np.where(solution.mu > 0.25, 0.5, 0.0)
-    exact = Exact.of(problem)
-    assert not any(exact.residual(halves))
-    assert exact.value(solution.delta) - exact.dual_value(halves) <= solution.gap
+@pytest.mark.parametrize("spread", [1.0, 3.0, 10.0, 30.0])
+def test_status_boundary_is_claimed_only_with_optimal_weights(spread):
+    """One-hot features with uneven base weights: within a level, optimal weights are proportional to them."""
+    claimed = 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, int(spread), 5])
+        n, k = int(rng.integers(50, 1500)), int(rng.integers(3, 15))
+        level = rng.integers(0, k, n)
+        F = (level[:, None] == np.arange(k)).astype(float)
+        problem_base = rng.normal(size=n) * spread
+        some, w = rng.integers(0, n, 20), rng.normal(size=20) * spread
+        w = np.exp(w - w.max())
+        b = np.bincount(level[some], w / w.sum(), minlength=k)
+        solution = pre.solve(pre.RatioProblem(b, F, problem_base), check=False)
+        share = np.exp(problem_base - problem_base.max())
+        optimal = b[level] * share / np.bincount(level, share, minlength=k)[level]
+        if solution.status is pre.Status.BOUNDARY:
+            claimed += 1
+            assert 0.5 * np.abs(solution.mu - optimal).sum() <= 1e-4
+            assert all(b[one.feature] == 0.0 for one in solution.recession)
+    assert claimed > 10
 
 
 def test_memory_beyond_the_data_for_a_face_of_few_rows():

@@ -156,7 +156,8 @@ def test_problems_without_a_solution_do_not_affect_the_others():
     names = [status.name for status in found.status]
     assert names == ["OPTIMAL", "INFEASIBLE", "OPTIMAL", "OPTIMAL", "BOUNDARY", "OPTIMAL"]
     assert found[1].hull.radius > 0.0
-    assert found.ok.tolist() == [True, False, True, True, False, True]
+    assert found.ok.tolist() == [True, False, True, True, True, True]
+    assert found[4].recession[0] == (0, 1)
     good = np.array([0, 2, 3, 5])
     np.testing.assert_allclose(found.delta[good], delta[good], atol=1e-8)
     without = pre.solve_many(F, targets[good], log_bases[good])

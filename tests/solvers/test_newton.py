@@ -3,9 +3,11 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from random_problems import feasible
 from zoo import gaussian, planted
 
 import pre_convex as pre
+from pre_convex.data.requests import Alone, Tilt
 from pre_convex.penalties import make_penalty
 from pre_convex.solvers.stages import newton
 
@@ -248,3 +250,27 @@ def test_a_target_off_the_span_of_the_rows_by_more_than_the_radius_is_not_proven
         np.testing.assert_allclose(result.delta, [0.0, 0.0, 0.0, missed], atol=1e-12)
         assert result.certificate.primal_value == pytest.approx(problem.value(result.delta), abs=1e-12)
         assert not result.certificate.proves(1e-8)
+
+
+@pytest.mark.parametrize("number", [855, 2264, 8469])
+def test_tiny_problems_with_a_radius_near_zero_are_proven(number):
+    # the decrement shrinks by 1/e in each step with a fresh covariance, which is too slow to go on with
+    drawn = feasible(number)
+    assert 0.0 < drawn.problem.radius < 1e-6
+    assert pre.solve(drawn.problem, check=False).status is pre.Status.OPTIMAL
+
+
+def test_every_pass_over_a_tiny_problem_computes_a_covariance(monkeypatch):
+    asked, answer = [], Alone._answer
+
+    def watched(self, request):
+        if isinstance(request, Tilt) and request.level == 0:
+            asked.append(request.covariance)
+        return answer(self, request)
+
+    monkeypatch.setattr(Alone, "_answer", watched)
+    for n, every in ((500, True), (5_000, False)):
+        problem, _ = planted(n=n, k=4, strength=1.0)
+        asked.clear()
+        assert pre.solve(problem).status is pre.Status.OPTIMAL
+        assert all(asked) is every

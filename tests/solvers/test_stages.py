@@ -73,10 +73,11 @@ def test_a_target_that_no_subset_holds_needs_all_rows():
 
 @pytest.mark.parametrize(
     ("target", "last", "reason"),
-    [([0.5, 1.0], "boundary", "face of 2 rows"), ([0.5, 2.0], "hull", "target outside the hull")],
+    [([1.5, 0.5], "boundary", "face of 2 rows"), ([0.5, 3.0], "hull", "target outside the hull")],
 )
 def test_the_hull_and_the_boundary_are_stages(target, last, reason):
-    solution = pre.solve(pre.RatioProblem(target, SQUARE), check=False)
+    on_edge = SQUARE @ np.array([[1.0, -1.0], [1.0, 1.0]])  # no column exposes the edges
+    solution = pre.solve(pre.RatioProblem(target, on_edge), check=False)
     assert (solution.trace[-1].name, solution.trace[-1].reason) == (last, reason)
     assert next(stage.name for stage in solution.trace if stage.name in ("hull", "boundary")) == "hull"
 

@@ -13,10 +13,12 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from pre_convex._internal.typing import Array
 from pre_convex.errors import DataError
 from pre_convex.problem import RatioProblem
-from pre_convex.solution import Status
+from pre_convex.solution import Solution, Status
 from pre_convex.solvers import ConeCall, ConeSolver, Settings, find_solver, installed_solvers, solve
 
 __all__ = ["NO_ITERATION_LIMIT", "Answer", "Contender", "contenders_of", "find_contender", "solver_options"]
@@ -141,7 +143,19 @@ def _newton(problem: RatioProblem, formulation: str, tol: float) -> Answer:
     solution = solve(problem, solver="newton", tol=tol, check=False)
     mu = solution.mu
     seconds = time.perf_counter() - started
-    return Answer(CLAIMS[solution.status], solution.delta, mu, solution.iterations, solve_time=seconds)
+    return Answer(CLAIMS[solution.status], _far_delta(problem, solution), mu, solution.iterations, solve_time=seconds)
+
+
+def _far_delta(problem: RatioProblem, solution: Solution) -> Array:
+    """A finite δ whose value is that of the solution, where coefficients run to infinity."""
+    v = np.zeros(problem.k)
+    for faster, (feature, sign) in enumerate(reversed(solution.recession)):
+        v[feature] = sign * 16.0**faster
+    for t in 2.0 ** np.arange(60 if solution.recession else 0):
+        delta = np.asarray(solution.delta + t * v)
+        if problem.value(delta) - solution.primal_value <= 1e-14:
+            return delta
+    return solution.delta
 
 
 def _cone(problem: RatioProblem, formulation: str, tol: float, *, name: str) -> Answer:

@@ -403,9 +403,9 @@ plt.show()
 #    &= -\log16 + 4\log(1+e^{-\delta}) .
 #
 # It decreases towards :math:`-\log16` forever and never gets there. The values are equal, but the primal does not
-# attain its value. At :math:`b=2.5` no weights reach the target, and the primal falls without bound. ``pre.solve``
-# raises an error in both cases (lesson :doc:`05_hull` explains them), or reports them in the status with
-# ``check=False``.
+# attain its value. At :math:`b=2.5` no weights reach the target, and the primal falls without bound. In the first case
+# ``pre.solve`` returns the weights and names the coefficient that runs to infinity; in the second it raises an error
+# (lesson :doc:`05_hull`), or reports it in the status with ``check=False``.
 
 for d in (2.0, 10.0, 20.0):
     above = loss(d, 2.0) + np.log(16.0)

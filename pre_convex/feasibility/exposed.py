@@ -1,0 +1,142 @@
+"""Exposed columns: a target at an extreme of a column leaves weight only to the rows that have this extreme.
+
+Where b_i is the smallest (largest) q value of column i, every feasible μ is zero on all rows with a larger (smaller)
+value, and δ_i runs to −∞ (+∞). The usual cause is an indicator of a category that the p side lacks. On the rows that
+are left other columns may be exposed in turn, so the search is repeated until nothing changes. It compares numbers for
+equality and depends on no tolerance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import add
+from typing import NamedTuple
+
+import numpy as np
+
+from .._internal.typing import Array, Index
+from .._internal.validation import MAX_ENTRY
+from ..data.rows import Rows
+from ..problem import RatioProblem
+
+__all__ = ["ExposedFace", "Recession", "exposed_face", "on_some_rows"]
+
+#: numbers below this count as zero
+SMALLEST = 1.0 / MAX_ENTRY
+
+#: rows that tell most columns to be not exposed, without a pass over all rows
+SAMPLE_ROWS = 1000
+#: entries of a face up to which it is read into memory
+MAX_ENTRIES = 20_000_000
+
+
+class Recession(NamedTuple):
+    """A coefficient of δ that runs to infinity.
+
+    Attributes
+    ----------
+    feature : int
+        Number of the feature.
+    sign : int
+        1 if the coefficient runs to +∞, because the target is the largest q value of the feature; −1 if it runs to −∞.
+    """
+
+    feature: int
+    sign: int
+
+
+@dataclass(frozen=True, eq=False)
+class ExposedFace:
+    """The rows that can have weight, and the problem on them.
+
+    Attributes
+    ----------
+    whole : RatioProblem
+        The problem, without base weight for the other rows.
+    reduced : RatioProblem
+        The same problem on the rows of the face and in the features that vary there, in memory; ``whole`` itself if
+        these are too many rows for memory.
+    columns : ndarray of int
+        Numbers of the features of ``reduced``.
+    recession : tuple of Recession
+        The coefficients that run to infinity; each one faster than those after it.
+    log_share : float
+        Log of the share of the base weights that the face has.
+    """
+
+    whole: RatioProblem
+    reduced: RatioProblem
+    columns: Index
+    recession: tuple[Recession, ...]
+    log_share: float
+
+    def extended(self, delta: Array) -> Array:
+        """δ of all features, from that of the features that vary on the face."""
+        full = np.zeros(self.whole.k)
+        full[self.columns] = delta
+        return full
+
+
+def exposed_face(problem: RatioProblem) -> ExposedFace | None:
+    """The face of the hull that exposed columns leave; ``None`` if there is none, or if no row is left on it.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        Its target; radius and norm are not used.
+
+    Examples
+    --------
+    >>> face = exposed_face(RatioProblem([0.0, 0.5], [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    >>> face.recession, face.columns, face.reduced
+    ((Recession(feature=0, sign=-1),), array([1]), RatioProblem(n_q=2, k=1, radius=0, norm=2))
+    """
+    if not _may_be_exposed(problem):
+        return None
+    b, found, log_share, whole = problem.target, list[Recession](), 0.0, problem
+    while True:
+        lowest, highest = whole.ranges
+        if np.any((b < lowest) | (b > highest)):  # outside the hull
+            return None
+        varying = lowest < highest
+        new = np.flatnonzero(varying & ((b == lowest) | (b == highest)))
+        if new.size == 0:
+            break
+        found += [Recession(int(i), 1 if b[i] == highest[i] else -1) for i in new]
+        smaller = problem.on_face(np.array([one.feature for one in found]))
+        if smaller is None:
+            return None
+        whole, log_share = smaller
+    if not found:
+        return None
+    if not problem.rows.in_memory and whole.rows.reduce(_count, add) * problem.k > MAX_ENTRIES:
+        return ExposedFace(whole, whole, np.arange(problem.k), tuple(found), log_share)
+    columns = np.flatnonzero(varying) if varying.any() else np.zeros(1, dtype=np.intp)
+    F, log_base = whole.with_weight(columns)
+    reduced = on_some_rows(problem.target[columns], F, None if problem.rows.uniform else log_base)
+    return ExposedFace(whole, reduced, columns, tuple(found), log_share)
+
+
+def _may_be_exposed(problem: RatioProblem) -> bool:
+    """Whether no sample of the rows shows that the target is strictly between the extremes of all columns."""
+    if problem.rows.in_memory:
+        step = max(1, problem.n_q // SAMPLE_ROWS)
+        sample = problem.features_q[::step][problem.log_base[::step] > -np.inf] - problem.target
+    else:
+        some = problem.rows.sample(SAMPLE_ROWS)
+        sample = some.features[some.log_base > -np.inf]
+    if len(sample) == 0:
+        return True
+    return bool(np.any((sample.min(axis=0) >= 0.0) | (sample.max(axis=0) <= 0.0)))
+
+
+def on_some_rows(target: Array, features: Array, log_base: Array | None) -> RatioProblem:
+    """A problem on some rows of another; columns that are too small for a problem there become zero."""
+    tiny = np.maximum(features.max(axis=0), -features.min(axis=0)) < SMALLEST
+    features[:, tiny] = target[tiny] = 0.0
+    return RatioProblem(target, features, log_base)
+
+
+def _count(rows: Rows) -> int:
+    """Number of rows with positive base weight."""
+    return int(np.count_nonzero(rows.log_base > -np.inf))
