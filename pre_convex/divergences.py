@@ -123,6 +123,10 @@ class KullbackLeibler(Divergence):
             value = np.where(np.isfinite(u), t * np.where(np.abs(u) < SMALL_CHANGE, series, closed), np.inf)
         return np.where(change == 0.0, 0.0, value)
 
+    def growth(self, x: float) -> float:
+        """1/(1 − x)."""
+        return 1.0 / (1.0 - x)
+
     def dual_atom(self, mu: Any, pi: Any) -> Any:
         """Σ kl_div(μ, π)."""
         import cvxpy as cp
@@ -170,6 +174,10 @@ class ChiSquare(Divergence):
     def increase(self, t: Array, change: Array) -> Array:
         """½ change²."""
         return 0.5 * np.square(np.asarray(change) + np.zeros_like(t))
+
+    def growth(self, x: float) -> float:
+        """One."""
+        return 1.0
 
     def dual_atom(self, mu: Any, pi: Any) -> Any:
         """½ Σ (μ − π)²/π."""

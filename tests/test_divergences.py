@@ -126,6 +126,15 @@ def test_room_keeps_a_lift_within_the_bounds(name, bounds):
     assert np.all(room[(t == bounds[0]) | (t == bounds[1])] == 0.0)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@given(t=st.floats(1e-3, 1e3), x=st.floats(0.0, 0.95), side=st.sampled_from([-1.0, 1.0]))
+def test_the_second_derivative_grows_by_no_more_than_its_bound(name, t, x, side):
+    divergence = DIVERGENCES[name]
+    here = float(divergence.second(np.array(t)))
+    there = float(divergence.second(np.array(t + side * x * min(t, 1.0 / here))))
+    assert there <= divergence.growth(x) * here * (1.0 + 1e-12)
+
+
 def test_domain_ends():
     s = np.array([0.5, 1.0, 2.0])
     reverse = Link(DIVERGENCES["reverse-kl"])
