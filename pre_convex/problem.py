@@ -382,8 +382,12 @@ class RatioProblem:
             Norm of the moment constraint; ``norm=inf`` gives a sparse δ (ℓ1 penalty).
         paired : bool, default False
             Whether row i of both samples is the same observation.
-        divergence, bounds, max_weight
-            As in :class:`RatioProblem`.
+        divergence : {"kl", "chi2", "reverse-kl"}, default "kl"
+            Divergence of the weights from the base weights.
+        bounds : pair (lo, hi), optional
+            Bounds on the ratio of weights to base weights, numbers or arrays of shape (n_q,).
+        max_weight : float, optional
+            The largest weight of a row.
 
         Returns
         -------
@@ -464,8 +468,12 @@ class RatioProblem:
             Whether the workers of the current Dask client read the files; they always read Dask collections.
         verbose : bool, default False
             Whether to show the progress of the passes made here.
-        divergence, bounds, max_weight
-            As in :class:`RatioProblem`.
+        divergence : {"kl", "chi2", "reverse-kl"}, default "kl"
+            Divergence of the weights from the base weights.
+        bounds : pair (lo, hi), optional
+            Bounds on the ratio of weights to base weights, numbers or arrays of shape (n_q,).
+        max_weight : float, optional
+            The largest weight of a row.
 
         Returns
         -------
@@ -762,22 +770,54 @@ class RatioProblem:
         return np.append(intercept_at(self.rows, self.link, delta), delta)
 
     def require_exponential(self, what: str) -> None:
-        """Raise :class:`DataError` unless the problem is KL without bounds."""
+        """Raise :class:`DataError` unless the problem is KL without bounds.
+
+        Parameters
+        ----------
+        what : str
+            What is for such problems only, for the message.
+        """
         if not self.exponential:
             argument = "divergence" if self.divergence != "kl" else "bounds"
             raise DataError(argument, f"{what} is for the KL divergence without bounds", "use those defaults")
 
     def require_one_radius(self, what: str) -> None:
-        """Raise :class:`DataError` unless one radius is used for all features."""
+        """Raise :class:`DataError` unless one radius is used for all features.
+
+        Parameters
+        ----------
+        what : str
+            What is for such problems only, for the message.
+        """
         if self.radius_per_feature:
             raise DataError("radius", f"{what} needs one radius for all features", "pass one number")
 
     def penalty_value(self, delta: Array) -> float:
-        """R‖δ‖_*, or Σ R_i|δ_i|."""
+        """R‖δ‖_*, or Σ R_i|δ_i|.
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            Ratio parameter δ.
+
+        Returns
+        -------
+        float
+        """
         return radius_value(self.radius, self.moment_norm, delta)
 
     def excess(self, r: Array) -> float:
-        """How far a residual is beyond the radius: (‖r‖ − R)₊, or the largest (|r_i| − R_i)₊."""
+        """How far a residual is beyond the radius: (‖r‖ − R)₊, or the largest (|r_i| − R_i)₊.
+
+        Parameters
+        ----------
+        r : array of shape (k,)
+            Residual b − F'μ.
+
+        Returns
+        -------
+        float
+        """
         return radius_excess(self.radius, self.moment_norm, r)
 
     def dual_value(self, mu: Any) -> float:
