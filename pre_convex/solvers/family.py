@@ -27,7 +27,7 @@ from .stages import NewtonResult, Staged
 __all__ = ["newton_linked"]
 
 #: share of the way to the first infinite ratio that a step may take, and squared decrement below which none is near
-TO_LIMIT, SHORT = 0.95, 1e-2
+TO_LIMIT, SHORT = 0.99, 1e-2
 #: weights whose sum is further from one than this get a better intercept when it is asked for
 NORMALISED = 1e-13
 

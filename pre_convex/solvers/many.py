@@ -275,4 +275,5 @@ def _solution(
         iterations=outcome.iterations,
         settings=settings,
         trace=tuple(trace),
+        normaliser=-summary.log_z - float(problems.targets[w] @ delta),
     )

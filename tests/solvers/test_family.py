@@ -298,6 +298,13 @@ def test_what_the_family_does_not_cover_is_refused(terms):
             call()
 
 
+def test_intercepts_of_many_problems():
+    rng = np.random.default_rng(0)
+    found = pre.solve_many(rng.normal(size=(60, 2)) + 3.0, 3.0 + 0.1 * rng.normal(size=(4, 2)))
+    for w in range(4):
+        assert found[w].intercept == pytest.approx(found.problem(w).intercept(found[w].delta), abs=1e-11)
+
+
 def test_files_keep_the_intercept(tmp_path):
     rng = np.random.default_rng(0)
     fit = pre.KLIEP().fit(rng.normal(0.3, 1.0, (50, 2)), rng.normal(size=(80, 2)))
