@@ -10,9 +10,13 @@ import numpy as np
 
 from .._internal.typing import Array
 from ..data.linked import capped_support, linked_scores
+from ..data.passes import column_ranges
 from ..problem import RatioProblem
 
-__all__ = ["support_of_weights"]
+__all__ = ["separates", "support_of_weights"]
+
+#: round-off of a support function, relative to the sizes of its terms
+ROUND_OFF = 1e-13
 
 
 def support_of_weights(problem: RatioProblem, v: Array) -> float:
@@ -28,3 +32,18 @@ def support_of_weights(problem: RatioProblem, v: Array) -> float:
     """
     z, pi = linked_scores(problem.rows, np.append(0.0, v))
     return capped_support(z, pi / pi.sum(), problem.link)
+
+
+def separates(problem: RatioProblem, v: Array, relaxation: float) -> bool:
+    """Whether v proves that no weights within the bounds match the target: h(v) + g(v) < 0 by more than round-off.
+
+    Examples
+    --------
+    >>> problem = RatioProblem([0.9], [[0.0], [1.0]], bounds=(0.0, 1.5))
+    >>> separates(problem, np.ones(1), 0.0), separates(problem, np.ones(1), 0.2), separates(problem, -np.ones(1), 0.0)
+    (True, False, False)
+    """
+    top = support_of_weights(problem, v)
+    lowest, highest = column_ranges(problem.rows)
+    size = float(np.abs(v) @ np.maximum(np.abs(lowest), np.abs(highest))) + abs(relaxation)
+    return bool(-relaxation - top > ROUND_OFF * (problem.k + 8) * size)

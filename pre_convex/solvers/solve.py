@@ -16,7 +16,7 @@ from ..certificate.certificate import NO_PROOF, Certificate, certificate_of, mak
 from ..data.blocks import show_progress
 from ..data.passes import tilt
 from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
-from ..feasibility.capped import support_of_weights
+from ..feasibility.capped import separates, support_of_weights
 from ..feasibility.exposed import ExposedFace
 from ..feasibility.hull import Hull, Position, minimal_radius
 from ..penalties import BallPenalty, NoPenalty, Penalty, make_penalty
@@ -361,10 +361,9 @@ def _decide_status(
 
 def _decide_linked_status(problem: RatioProblem, solution: Solution, terms: Penalty, found: NewtonResult) -> Solution:
     """The same for a divergence other than KL, bounds, or one radius for each feature: δ may prove infeasibility."""
-    if terms.homogeneous and np.all(np.isfinite(solution.delta)):
-        top = support_of_weights(problem, solution.delta)
-        if -terms.value(solution.delta) - top > 1e-9 * abs(top):
-            return replace(solution, status=Status.INFEASIBLE)
+    delta = solution.delta
+    if terms.homogeneous and np.all(np.isfinite(delta)) and separates(problem, delta, terms.value(delta)):
+        return replace(solution, status=Status.INFEASIBLE)
     return replace(solution, status=LIMITS.get(found.reason, solution.status))
 
 
