@@ -240,7 +240,9 @@ def _orthogonalised(V: Array, own: Index, S: Array, groups: list[NDArray[np.bool
             continue
         R = np.eye(len(S))[index]
         R = R - (R @ C @ W.T) @ W
-        factor, pivots, rank, _ = dpstrf(R @ C @ R.T, tol=SMALL_PIVOT, lower=1)
+        left = R @ C @ R.T
+        factor, pivots, rank, _ = dpstrf(left, tol=SMALL_PIVOT, lower=1)
+        rank = rank if left.diagonal().max() > SMALL_PIVOT else 0  # LAPACK accepts any first pivot
         index, R, L = index[pivots - 1], R[pivots - 1], np.tril(factor)[:, :rank]
         first = np.tril(dtrtri(L[:rank], lower=1)[0]) @ R[:rank] if rank else R[:0]
         rest.append(R[rank:] - L[rank:] @ first)
