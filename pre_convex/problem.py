@@ -520,6 +520,10 @@ class RatioProblem:
         order = self.norm if norm is None else get_norm(norm).order
         return self._replace(_radius=as_radius(radius, self.feature_names), _norm=order)
 
+    def without_bounds(self) -> RatioProblem:
+        """The same problem without bounds on the weights."""
+        return self._replace(_bounds=None, _max_weight=None, _link=Link(self._divergence))
+
     def with_log_weights(self, log_base: Array, log_weights_p: Array | None = None) -> RatioProblem:
         """The same problem with exactly these log weights, for readers of files.
 

@@ -364,7 +364,15 @@ def _decide_linked_status(problem: RatioProblem, solution: Solution, terms: Pena
     delta = solution.delta
     if terms.homogeneous and np.all(np.isfinite(delta)) and separates(problem, delta, terms.value(delta)):
         return replace(solution, status=Status.INFEASIBLE)
-    return replace(solution, status=LIMITS.get(found.reason, solution.status))
+    unproven = LIMITS.get(found.reason, solution.status)
+    if not terms.homogeneous or problem.radius_per_feature or unproven is Status.TIME_LIMIT:
+        return replace(solution, status=unproven)
+    try:  # a target outside the hull is out of reach for any weights
+        hull = minimal_radius(problem.without_bounds(), hint=delta if np.all(np.isfinite(delta)) else None)
+    except SolveError as error:
+        return replace(solution, status=unproven, claim=f"{solution.claim} {error}".strip())
+    outside = hull.lower > problem.radius
+    return replace(solution, status=Status.INFEASIBLE if outside else unproven, hull=hull if outside else None)
 
 
 def _solve_with_weight_terms(

@@ -222,6 +222,16 @@ def test_infeasible_problems_are_proven(kind):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("bounds", [None, (0.1, 3.0)])
+@pytest.mark.parametrize("radius", [0.0, 0.05])
+def test_targets_off_the_span_of_the_rows_are_infeasible(name, bounds, radius):
+    F = np.random.default_rng(0).normal(size=(4, 6))
+    problem = pre.RatioProblem(F.mean(axis=0) + 1.0, F, radius=radius, divergence=name, bounds=bounds)
+    assert pre.solve(problem, check=False).status is pre.Status.INFEASIBLE
+    assert problem.without_bounds().bounds == (0.0, np.inf)
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("bounds", [None, (0.3, 2.5)])
 def test_blocks_give_the_same_answer(name, bounds):
     rng = np.random.default_rng(0)
