@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign rigour adversary ablation fuzz soak fuzz-readers clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign rigour adversary tables ablation fuzz soak fuzz-readers clean
 
 demo: .venv/.demo
 	$(BIN)/pre-convex demo
@@ -115,6 +115,9 @@ fuzz: .venv/.tests fuzz-readers
 
 soak: .venv/.tests
 	$(BIN)/python benchmarks/soak.py $(ARGS)
+
+tables: .venv/.tests
+	$(BIN)/python benchmarks/realistic_tables.py $(ARGS)
 
 fuzz-readers: .venv/.tests
 	$(PIP) --group fuzz

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 import pre_convex as pre
+from pre_convex.feasibility.exposed import limit_problem
 
 LONG = np.longdouble
 #: largest excess of the true gap over the reported one
@@ -109,7 +110,7 @@ def judge(problem: pre.RatioProblem, solution: pre.Solution, tol: float = 1e-8, 
     gap = float(solution.gap)
     scale = 1.0 + abs(solution.primal_value)
     if solution.status is pre.Status.BOUNDARY:
-        return _judge_boundary(problem, solution, tol)
+        return _judge_boundary(limit_problem(problem, solution.recession), solution, tol)
     if solution.status is not pre.Status.OPTIMAL:
         return Judgement(False, False, gap=gap)
     better, best = improved(problem, solution.delta)

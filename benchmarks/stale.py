@@ -195,6 +195,12 @@ RESULTS: dict[str, Result] = {
         (*ENGINE, *SETS, *JUDGE),
         (*(("docs/solvers.md", mark) for mark in _SOLVER_MARKS), ("README.md", "solvers")),
     ),
+    "tables": Result(
+        _csv("tables"),
+        "make tables ARGS=--store",
+        (*ENGINE, *_scripts("realistic_tables")),
+        (("docs/robustness.md", "tables"),),
+    ),
     **{
         f"experiments/{name}": Result(
             (f"docs/experiments/{name}.json",),

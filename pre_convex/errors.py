@@ -197,6 +197,8 @@ class InfeasibleError(SolveError):
         The last point before the problem was proven infeasible.
     hull : Hull, optional
         Distance to the hull and separating direction.
+    outside : tuple of str, default ()
+        Features whose target is outside the range of the q rows: no q row is like some p rows there.
 
     Attributes
     ----------
@@ -212,9 +214,9 @@ class InfeasibleError(SolveError):
     #: ratio of the advised radius to the minimal one
     MARGIN = 1.1
 
-    def __init__(self, message: str, solution: Any = None, hull: Any = None) -> None:
+    def __init__(self, message: str, solution: Any = None, hull: Any = None, outside: tuple[str, ...] = ()) -> None:
         super().__init__(message, solution)
-        self.hull = hull
+        self.hull, self.outside = hull, outside
 
     @property
     def direction(self) -> Any:
@@ -232,4 +234,4 @@ class InfeasibleError(SolveError):
         return round_up(self.MARGIN * self.minimal_radius)
 
     def __reduce__(self) -> Any:
-        return type(self), (str(self), self.solution, self.hull)
+        return type(self), (str(self), self.solution, self.hull, self.outside)

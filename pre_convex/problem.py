@@ -9,6 +9,7 @@ is min over c of −c − ⟨b,δ⟩ + Σ_j φ*_j(c + ⟨δ,F_j⟩), and [D] max
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from ._internal.entropy import log_normalise, log_sum_exp, negative_kl, safe_log
 from ._internal.linear_algebra import EPS, schur_complement
+from ._internal.snapshots import Snapshot, freeze, unchecked
 from ._internal.threads import single_threaded_blas
 from ._internal.typing import Array, Index
 from ._internal.validation import (
@@ -34,7 +36,8 @@ from ._internal.validation import (
     read_only,
 )
 from .data.dask_blocks import is_dask
-from .data.features import Linear, make_features
+from .data.features import Autocorrelation, Concatenation, LagProducts, Linear, Polynomial, make_features
+from .data.kernels import Kernel
 from .data.likelihoods import log_likelihood
 from .data.linked import intercept_at, linked_tilt, linked_weights
 from .data.passes import Summary, column_ranges, log_weights, logits, tilt, weighted_sum
@@ -46,6 +49,9 @@ from .penalties.norms import Norm, get_norm
 from .penalties.radius import as_radius, radius_excess, radius_value
 
 __all__ = ["RatioProblem", "as_problem"]
+
+#: maps that return new arrays, which nobody else can edit
+COMPUTED_MAPS = (Autocorrelation, Concatenation, Kernel, LagProducts, Polynomial)
 
 
 class RatioProblem:
@@ -59,8 +65,9 @@ class RatioProblem:
     target : array of shape (k,)
         b, the moment to match; entries up to 1e150 in size.
     features_q : array of shape (n_q, k), or data frame
-        F, one row for each q sample; entries up to 1e100 in size. A float64 or float32 array is viewed,
-        not copied; sums over float32 rows are float64.
+        F, one row for each q sample; entries up to 1e100 in size. float32 stays float32, but sums are float64. Arrays
+        of at most 256 MB are copied. Larger ones are viewed with a checksum, and later calls raise :class:`DataError`
+        if you have edited them; arrays that you have made read-only are viewed without one.
     log_base : array of shape (n_q,), optional
         Log base weights up to a common constant, in practice the log-likelihoods of the q samples; −inf gives a row
         no weight. By default all rows weigh the same.
@@ -115,6 +122,8 @@ class RatioProblem:
     _features_p: Array | None
     _log_weights_p: Array | None
     _paired: bool
+    #: views of large arrays that the caller may edit, with their checksums
+    _views: tuple[Snapshot, ...]
 
     def __init__(
         self,
@@ -169,15 +178,33 @@ class RatioProblem:
         features_p: Array | None,
         log_weights_p: Array | None,
         paired: bool,
+        labels: tuple[str, str] = ("features_q", "features_p"),
     ) -> None:
-        """Set all attributes, from arrays that have been validated and normalised."""
+        """Set all attributes, from arrays that have been validated and normalised but may be the caller's."""
+        self._views = ()
         self._target, self._feature_names = read_only(target), feature_names
         self._radius, self._norm = as_radius(radius, feature_names), get_norm(norm).order
-        self._features_q, self._log_base = read_only(features_q), read_only(log_base)
-        self._features_p = None if features_p is None else read_only(features_p)
-        self._log_weights_p = None if log_weights_p is None else read_only(log_weights_p)
+        self._features_q, self._log_base = self._take(features_q, labels[0]), self._take(log_base, "log_base")
+        self._features_p = None if features_p is None else self._take(features_p, labels[1])
+        self._log_weights_p = None if log_weights_p is None else self._take(log_weights_p, "log_weights_p")
         self._paired = paired
-        self._rows = make_rows(features_q, log_base, self._target)
+        self._rows = make_rows(self._features_q, self._log_base, self._target)
+
+    def _take(self, x: Array, label: str) -> Array:
+        """An array of the caller, protected against edits in place."""
+        snapshot = Snapshot.of(x, label)
+        if snapshot.checksum is not None:
+            self._views = (*self._views, snapshot)
+        return snapshot.array
+
+    def _check_unchanged(self) -> None:
+        """Raise if an array of the caller has been edited since the problem was made."""
+        for view in self._views:
+            view.check()
+
+    def _unchecked(self) -> AbstractContextManager[None]:
+        """Do not check the arrays again inside; see :func:`~pre_convex._internal.snapshots.unchecked`."""
+        return unchecked(self._views)
 
     def _set_link(self, divergence: Any, bounds: Any, max_weight: Any) -> None:
         """Set divergence and bounds, once the rows are known."""
@@ -221,12 +248,13 @@ class RatioProblem:
         Equal base weights are left out too: a copied array would not be recognised as constant, and solving the
         unpickled problem would change the last digits.
         """
+        self._check_unchanged()
         if not self._rows.in_memory:
             return dict(self.__dict__)
         return {**self.__dict__, "_rows": None, "_log_base": None if self._rows.uniform else self._log_base}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = {name: read_only(x) if isinstance(x, np.ndarray) else x for name, x in state.items()}
+        state = {name: freeze(x) if isinstance(x, np.ndarray) else x for name, x in state.items()}
         if state["_rows"] is None:
             F, a = state["_features_q"], state["_log_base"]
             a = uniform_log_weights(len(F)) if a is None else a
@@ -424,7 +452,11 @@ class RatioProblem:
             )
         names = _check_names(as_names(names, "feature_names") or None, k)
         problem = cls.__new__(cls)
-        problem._fill(_weighted_mean(F_p, log_w), F_q, log_base, radius, norm, names, F_p, log_w, paired)
+        if type(f) in COMPUTED_MAPS:
+            freeze(F_p), freeze(F_q)
+        labels = ("x_q", "x_p") if linear else ("features(x_q)", "features(x_p)")
+        b = _weighted_mean(F_p, log_w)
+        problem._fill(b, F_q, log_base, radius, norm, names, F_p, log_w, paired, labels)
         problem._set_link(divergence, bounds, max_weight)
         return problem
 
@@ -540,9 +572,11 @@ class RatioProblem:
         -------
         RatioProblem
         """
-        log_base = read_only(log_base)
-        p = self.log_weights_p if log_weights_p is None else read_only(log_weights_p)
-        other = self._replace(_log_base=log_base, _log_weights_p=p, _rows=self.rows.with_log_base(log_base))
+        other = self._replace()
+        other._log_base = other._take(log_base, "log_base")
+        if log_weights_p is not None:
+            other._log_weights_p = other._take(log_weights_p, "log_weights_p")
+        other._rows = self.rows.with_log_base(other._log_base)
         return other if self._max_weight is None else other._replace(_link=other._make_link())
 
     def on_face(self, columns: Index) -> tuple[RatioProblem, float] | None:
@@ -605,7 +639,7 @@ class RatioProblem:
         -------
         RatioProblem
         """
-        features = self.rows.take(slice(None)).features @ basis
+        features = freeze(self.rows.take(slice(None)).features @ basis)
         return RatioProblem(np.zeros(basis.shape[1]), features, self.log_base)._replace(**self._link_attributes)
 
     @property
@@ -636,6 +670,7 @@ class RatioProblem:
     @property
     def ranges(self) -> tuple[Array, Array]:
         """Smallest and largest value of each feature, over the rows with positive base weight."""
+        self._check_unchanged()
         return column_ranges(self.rows_as_given)
 
     def tilt(self, delta: Any, *, covariance: bool = False) -> Summary:
@@ -858,11 +893,13 @@ class RatioProblem:
         return missing * self.target - weighted_sum(self.rows, mu)
 
     def _delta(self, delta: Any) -> Array:
-        """A validated ratio parameter."""
+        """A validated ratio parameter, for a pass over rows that are still the same."""
+        self._check_unchanged()
         return as_vector(delta, "delta", self.k, limit=MAX_PARAMETER)
 
     def _mu(self, mu: Any) -> Array:
-        """Validated weights, which need not be feasible for [D]."""
+        """Validated weights, which need not be feasible for [D]; the rows are checked as well."""
+        self._check_unchanged()
         return as_vector(mu, "mu", self.n_q, limit=MAX_ENTRY)
 
 
@@ -899,6 +936,7 @@ class BlockedProblem(RatioProblem):
         self._feature_names = feature_names
         self._radius, self._norm = as_radius(radius, feature_names), get_norm(norm).order
         self._features_p, self._log_weights_p, self._paired = None, None, False
+        self._views = ()
         self._set_link("kl", None, None)
 
     @property
@@ -957,9 +995,10 @@ class BlockedProblem(RatioProblem):
 
 
 def as_problem(x: Any, name: str = "problem") -> RatioProblem:
-    """Return x if it is a problem; otherwise raise :class:`DataError`."""
+    """Return x if it is a problem whose arrays have not been edited; otherwise raise :class:`DataError`."""
     if not isinstance(x, RatioProblem):
         raise DataError(name, f"must be a RatioProblem, not {type(x).__name__}", "make one with RatioProblem(...)")
+    x._check_unchanged()
     return x
 
 

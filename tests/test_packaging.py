@@ -41,10 +41,13 @@ def built(tmp_path_factory):
 
 
 def tracked():
-    """Files of the repository; in an unpacked sdist, all files that are there."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode == 0:
-        return {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
+    """Files of the repository, and new ones in the folders that are shipped; in an unpacked sdist, all files."""
+    included = ABOUT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    shipped = [name for name in included if (ROOT / name).is_dir()]
+    commands = (["-c"], ["-o", "--exclude-standard", "--", *shipped])  # others in the root, such as a log, are not ours
+    listed = [subprocess.run(["git", "ls-files", *c], cwd=ROOT, capture_output=True, text=True) for c in commands]
+    if all(run.returncode == 0 for run in listed):
+        return {name for run in listed for name in run.stdout.splitlines() if (ROOT / name).exists()}
     return {p.relative_to(ROOT).as_posix() for p in ROOT.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
 
 

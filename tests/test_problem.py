@@ -51,8 +51,9 @@ def test_with_radius_leaves_the_problem_unchanged():
             problem.with_radius(radius, norm)
 
 
-def test_a_float64_array_is_not_copied():
+def test_a_read_only_array_is_not_copied():
     F = np.random.default_rng(0).normal(size=(50, 2))
+    F.flags.writeable = False
     assert np.shares_memory(pre.RatioProblem([0.0, 0.0], F).features_q, F)
 
 

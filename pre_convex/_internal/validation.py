@@ -36,6 +36,7 @@ __all__ = [
     "column_names",
     "duplicate",
     "first_line",
+    "parse_number",
     "preview",
     "read_only",
 ]
@@ -59,6 +60,13 @@ def preview(x: Any) -> str:
 def first_line(error: BaseException) -> str:
     """First line of an error's message, or its type if it has none."""
     return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def parse_number(text: str) -> float:
+    """Float from text, like ``float`` except that underscores are refused: 1_000 is Python, not data."""
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
 
 
 def duplicate(names: Sequence[str]) -> str | None:

@@ -32,6 +32,7 @@ from ..data.requests import ALL, Alone, Requests, Sizes, Tilt
 from ..penalties import BallPenalty, Penalty, Trial, make_penalty
 from ..problem import RatioProblem, as_problem
 from .lift import Arithmetic, Lifted, RoundOff, lift, lift_in_own_coordinates
+from .mixture import mix
 
 __all__ = [
     "NO_PROOF",
@@ -215,7 +216,8 @@ def _lift_to_feasible(
     """Lift of the weights at δ to weights that are feasible for [D], and their residual with its slack at another δ.
 
     The lift in the given coordinates is cheap and usually enough; if the columns are nearly collinear, it is made in
-    coordinates of their own. ``None`` if neither is proven to exist.
+    coordinates of their own; if a few rows have nearly all the weight, some is added to others. ``None`` if none of
+    these is proven to exist.
     """
     assert on_level.covariance is not None  # it was asked for
     r, margin = -summary.mean, np.zeros(delta.size)
@@ -236,6 +238,8 @@ def _lift_to_feasible(
         if trial is None:
             return None
         lifted = None
+    if lifted is None:
+        lifted = yield from mix(delta, summary, trial.residual, trial.error, round_off)
     return None if lifted is None else (lifted, trial)
 
 
@@ -315,6 +319,8 @@ def _dual_bound(
     if found is None:
         return -math.inf
     lifted, trial = found
+    if not lifted.q < 1.0:
+        return -math.inf
     weights, a = mu[mu > 0.0], problem.log_base[mu > 0.0]
     h = a - np.log(weights)
     average = float(weights @ h)

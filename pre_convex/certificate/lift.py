@@ -21,6 +21,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri
 
 from .._internal.linear_algebra import EPS
@@ -40,9 +41,11 @@ LOG_TINY = 800.0
 WELL_KNOWN = 0.5
 #: passes that look for coordinates in which S is close to the identity
 ROUNDS = 5
+#: variation of a coordinate, relative to its terms, that need not be matched if the residual may be anywhere in a ball
+ROOM = 1e-11
 #: size of a coordinate, relative to its terms, below which it may be their round-off
 CANCELS = 1e-4
-#: pivots of a correlation matrix below this are computed again in coordinates of their own
+#: variances below this share of the largest are computed again
 SMALL_PIVOT = 1e-9
 
 
@@ -85,8 +88,8 @@ class RoundOff:
         Of F'μ − b.
     second : float
         Of Σ μ_j f_i f_l, relative to the roots of Σ μ_j f_i² and Σ μ_j f_l².
-    weights : float
-        Root mean square, under μ, of the weights' relative errors.
+    weights, any_weight : float
+        Relative errors of the weights: their root mean square under μ, and the largest.
     largest : ndarray of shape (k,)
         Bound on the features themselves, relative to the target.
     """
@@ -98,14 +101,19 @@ class RoundOff:
         # Σ μ|f| ≤ (Σ μ²)^½ (Σ f²)^½, and Σ μ f² ≤ max μ Σ f²
         average = np.minimum(reach.largest, reach.root / math.sqrt(ess)) + shift
         root_mean = np.minimum(reach.largest, reach.root / ess**0.25) + shift
+        if summary.covariance is not None:  # relative errors of its diagonal are far below this factor
+            second = (
+                1.01 * (np.sqrt(np.maximum(summary.covariance.diagonal(), 0.0)) + np.abs(summary.mean)) + 2.0 * shift
+            )
+            average, root_mean = np.minimum(average, second), np.minimum(root_mean, second)
         self.largest = reach.largest + shift
         # a logit has k products and a few more terms; those that are not products are at most this large on average
         constants = 2.0 * (abs(summary.log_z) + math.log(rows) + offset) + 20.0
         self.value = UNIT * ((k + 8) * float(size @ average) + constants + arithmetic.log_z_depth)
         self.weights = UNIT * ((k + 8) * float(size @ root_mean) + constants)
         self.mean = UNIT * (depth + k + 8) * average + self.weights * root_mean
-        any_weight = UNIT * ((k + 8) * float(size @ self.largest) + constants + LOG_TINY)
-        self.second = UNIT * 3.0 * (depth + k + 10) + any_weight
+        self.any_weight = UNIT * ((k + 8) * float(size @ self.largest) + constants + LOG_TINY)
+        self.second = UNIT * 3.0 * (depth + k + 10) + self.any_weight
 
 
 class Lifted(NamedTuple):
@@ -116,7 +124,7 @@ class Lifted(NamedTuple):
     cost : float
         Bound on KL(μ' ‖ μ).
     q : float
-        Bound on Σ μ_j c_j².
+        Bound on Σ μ_j c_j², infinite for [MIX].
     dependent : tuple of int
         Columns that are combinations of others to their last digits, or constant.
     missed : ndarray of shape (k,)
@@ -230,7 +238,7 @@ def lift_in_own_coordinates(
 ) -> Requests[Lifted | None]:
     """Lift on all rows in coordinates V G_j where S is close to the identity, however collinear the columns are.
 
-    Each coordinate belongs to one column; it contains that column and others. What earlier columns leave of a column
+    Each coordinate belongs to one column; it contains that column and earlier ones. What those leave of a column
     may be zero in every row, to the last digits of the columns that it is made of. Then the column is a combination of
     the others, it needs no coordinate, and its moment is missed by no more than the largest such remainder. If
     ``relaxed``, the residual need not be r, and it is enough that the remainder is the same in every row.
@@ -240,24 +248,30 @@ def lift_in_own_coordinates(
         return None
     G = np.maximum(np.abs(ranges[0]), np.abs(ranges[1])) + np.abs(r)
     known = LAST_PLACES * arithmetic.accuracy * (G + arithmetic.target)
+    if relaxed:  # the ball has room for more
+        known = np.maximum(known, ROOM * G)
     constant = (ranges[0] == ranges[1]) & (relaxed | (np.abs(ranges[0] + r) <= known))
     missed, dependent, own = np.where(constant, np.abs(ranges[0] + r), 0.0), constant, np.flatnonzero(~constant)
-    V = np.eye(delta.size)[own] / G[own, None]
+    V, white = np.eye(delta.size)[own] / G[own, None], 0  # the first coordinates are white, the others remainders
     for _ in range(ROUNDS):
         found: Whitened = yield Whiten(delta, log_z, V, r)
         size = 0.5 * (found.high - found.low) if relaxed else found.peak
         zero = (size <= np.abs(V) @ known) & (size <= CANCELS * np.abs(V) @ G)
-        if np.any(V[np.ix_(~zero, own[zero])]):  # another coordinate contains the same column
-            return None
+        zero[:white] = False
         missed[own[zero]] = found.peak[zero] / np.abs(V[zero, own[zero]]) * (1.0 + EPS * delta.size)
         dependent[own[zero]] = True
         V, own, found = V[~zero], own[~zero], found.some(~zero)
-        if not (np.all(np.isfinite(found.second)) and np.all(found.second.diagonal() > 0.0)):
+        if white == len(V):
+            lifted = yield from _lift_whitened(delta, log_z, V, found, r, r_error, G, round_off, arithmetic)
+            if lifted is not None:
+                return lifted._replace(dependent=tuple(np.flatnonzero(dependent).tolist()), missed=missed)
+        if not np.all(np.isfinite(found.second)):
             return None
-        lifted = yield from _lift_whitened(delta, log_z, V, found, r, r_error, G, round_off, arithmetic)
-        if lifted is not None:
-            return lifted._replace(dependent=tuple(np.flatnonzero(dependent).tolist()), missed=missed)
-        V, own = _orthogonalised(V, own, found.second)
+        better = _orthogonalised(V, found.second, white)
+        if better is None:
+            return None
+        order, V, white = better
+        own = own[order]
     return None
 
 
@@ -288,14 +302,26 @@ def _lift_whitened(
     return _bounded(found.mean, lost, eta, left, low, _norm(found.peak), whole=True)
 
 
-def _orthogonalised(V: Array, own: Index, S: Array) -> tuple[Array, Index]:
-    """Coordinates in which S is closer to the identity, and their columns; small remainders are not scaled yet."""
-    s = np.sqrt(S.diagonal())
-    factor, pivots, rank, _ = dpstrf(S / s / s[:, None], tol=SMALL_PIVOT, lower=1)
-    order = pivots - 1
-    V, own = (V / s[:, None])[order], own[order]
-    L = np.tril(factor)[:, :rank]
-    inverse = np.tril(dtrtri(L[:rank], lower=1)[0])
-    first = inverse @ V[:rank]
-    rest = V[rank:] - L[rank:] @ first
-    return np.vstack([first, rest]), own
+def _orthogonalised(V: Array, S: Array, white: int) -> tuple[Index, Array, int] | None:
+    """(order, V, white): more coordinates that are white, followed by what they leave of the others, not scaled.
+
+    Coordinates become white in the order of their variances, which may differ by many orders of magnitude: those that
+    are less than a billionth of the largest wait until the next pass has computed them again. ``None`` if round-off
+    makes them singular.
+    """
+    factor, failed = dpotrf(S[:white, :white], lower=1) if white else (S[:0, :0], 0)
+    if failed:
+        return None
+    L = np.tril(factor)
+    A = solve_triangular(L, V[:white], lower=True) if white else V[:0]
+    across = solve_triangular(L, S[:white, white:], lower=True) if white else S[:0, white:]
+    rest = V[white:] - across.T @ A
+    schur = S[white:, white:] - across.T @ across
+    largest = float(schur.diagonal().max(initial=0.0))
+    if not largest > 0.0:
+        return np.arange(len(V)), np.vstack([A, rest]), white
+    factor, pivots, rank, _ = dpstrf(schur / largest, tol=SMALL_PIVOT, lower=1)
+    order, L = pivots - 1, np.tril(factor)[:, :rank]
+    new = solve_triangular(L[:rank], rest[order[:rank]], lower=True) / math.sqrt(largest)
+    rest = rest[order[rank:]] - math.sqrt(largest) * (L[rank:] @ new)
+    return np.append(np.arange(white), white + order), np.vstack([A, new, rest]), white + rank

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 
-from .._internal.validation import as_choice
+from .._internal.validation import as_choice, parse_number
 from ..errors import DataError, MissingExtraError
-from .console import new_table
+from .console import check_outputs, new_console, new_table, show
 
 if TYPE_CHECKING:
     from .._internal.typing import Array
@@ -71,12 +70,15 @@ def detect(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
     peaks: Annotated[int, typer.Option(min=1, help="Number of peaks to print.")] = 5,
     out: Annotated[Path | None, typer.Option(help="Folder for scores.csv and scan.png.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing files.")] = False,
 ) -> None:
     """Slide two windows along a series and find where the latent signal changes."""
     from ..applications.detection import Detector
-    from ..applications.detection.recordings import read_prior, read_recording
+    from ..applications.detection.recordings import SCAN_FILES, read_prior, read_recording
     from ..applications.detection.windows import check_window
 
+    if out is not None:
+        check_outputs((out / name for name in SCAN_FILES), replace)
     recording = read_recording(series, tuple(name.strip() for name in columns.split(",") if name.strip()))
     x_p, x_q = read_prior(prior_p), read_prior(prior_q)
     channels = x_p.shape[2] if x_p.ndim == 3 else 1
@@ -96,16 +98,16 @@ def detect(
         method=method,
         order=order,
     )
-    console = Console()
+    verbose = new_console().is_terminal
     fixed = None if reference is None else _window(recording.series, reference, detector.priors.shape.window)
     background = None
     if replicates:
         pool = None if pairs is None else read_prior(pairs)
-        background = detector.background(replicates, reference=fixed, pairs=pool, rng=seed, verbose=console.is_terminal)
-    scan = _scan(detector, recording.series, step, fixed, background, rate, console.is_terminal)
-    _report(console, scan, recording.rate, peaks, rate)
+        background = detector.background(replicates, reference=fixed, pairs=pool, rng=seed, verbose=verbose)
+    scan = _scan(detector, recording.series, step, fixed, background, rate, verbose)
+    _report(scan, recording.rate, peaks, rate)
     if out is not None:
-        _write(console, scan, out, recording.rate)
+        _write(scan, out, recording.rate)
 
 
 def _feature_map(name: str, lags: int) -> Any:
@@ -132,40 +134,40 @@ def _scan(
         return detector.scan(series, step=step, reference=reference, background=background, rate=rate, verbose=verbose)
 
 
-def _report(console: Console, scan: Scan, sampling_rate: float | None, peaks: int, rate: float) -> None:
+def _report(scan: Scan, sampling_rate: float | None, peaks: int, rate: float) -> None:
     """Print threshold, peaks and warnings."""
-    console.print(f"{len(scan)} pairs of windows of {scan.window} time points, method {scan.method}", markup=False)
+    show(f"{len(scan)} pairs of windows of {scan.window} time points, method {scan.method}")
     calibrated = not np.isnan(scan.threshold)
     if calibrated:
         alarms = int(scan.alarms.sum())
-        console.print(f"threshold {scan.threshold:.4g} at a false-alarm rate of {rate:g} per window")
-        console.print(f"windows above it: {alarms}; expected from background alone: {rate * len(scan):.3g}")
+        show(f"threshold {scan.threshold:.4g} at a false-alarm rate of {rate:g} per window")
+        show(f"windows above it: {alarms}; expected from background alone: {rate * len(scan):.3g}")
     table = new_table()
     for name in ("peak at", *(["seconds"] if sampling_rate else []), "score", *(["p-value"] if calibrated else [])):
         table.add_column(name, justify="right")
     for peak in scan.peaks(peaks, above=float("-inf")):
         seconds = [f"{peak.time / sampling_rate:.3f}"] if sampling_rate else []
         table.add_row(str(peak.time), *seconds, f"{peak.score:.4g}", *([f"{peak.p_value:.3g}"] if calibrated else []))
-    console.print(table)
+    new_console().print(table)
     for sentence in scan.warnings:
-        console.print(f"warning: {sentence}", markup=False)
+        show(f"warning: {sentence}", wrap=True)
 
 
-def _write(console: Console, scan: Scan, out: Path, sampling_rate: float | None) -> None:
+def _write(scan: Scan, out: Path, sampling_rate: float | None) -> None:
     """Write the files; without matplotlib, say how to install it."""
     from ..applications.detection.recordings import write_scan
 
     try:
         for path in write_scan(scan, out, sampling_rate):
-            console.print(f"written: {path}", markup=False, soft_wrap=True)
+            show(f"written: {path}")
     except MissingExtraError as error:
-        console.print(f"No figure: {error}", markup=False)
+        show(f"No figure: {error}")
 
 
 def _deviations(text: str, option: str, channels: int) -> list[float]:
     """Standard deviations separated by commas: one for all channels, or one for each."""
     try:
-        deviations = [float(part) for part in text.split(",")]
+        deviations = [parse_number(part) for part in text.split(",")]
     except ValueError:
         raise DataError(option, f"{text!r} is not a number", "pass a number, or several separated by commas") from None
     if len(deviations) not in (1, channels):

@@ -14,14 +14,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from .._internal.validation import as_choice
+from .._internal.escaping import for_csv
+from .._internal.validation import as_choice, parse_number
 from ..errors import DataError, MissingExtraError, renamed_arguments
+from .console import check_outputs, show
 
 if TYPE_CHECKING:
     from .._internal.typing import Array
     from ..data.tables import Table
     from ..estimators.posterior_ratio import PosteriorRatio
     from ..estimators.report import Report
+
+#: files that may be written
+OUTPUTS = (
+    *("results.json", "coefficients.csv", "weights.csv"),
+    *("coefficients.png", "weights.png", "balance.png", "ratio.png", "radius-path.png"),
+)
 
 
 def fit(
@@ -49,6 +57,7 @@ def fit(
     out: Annotated[
         Path | None, typer.Option(help="Folder for results.json, coefficients.csv, weights.csv and plots.")
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing files.")] = False,
 ) -> None:
     """Estimate the ratio of two posteriors, or of two densities, from tables of samples."""
     from ..data.features import feature_classes
@@ -57,6 +66,8 @@ def fit(
     from ..penalties.norms import get_norm
 
     as_choice(features, "--features", feature_classes())
+    if out is not None:
+        check_outputs((out / name for name in OUTPUTS), replace)
     estimator = PosteriorRatio(
         features,
         formulation=formulation,
@@ -67,15 +78,15 @@ def fit(
     )
     with renamed_arguments({"lags": "--features", "cv": "--radius"}):
         fitted, x_q = fit_tables(estimator, read_table(p), read_table(q), loglik_p, loglik_q)
-    print(fitted.summary(level))
+    show(str(fitted.summary(level)))
     if out is not None:
         for path in write_fit(fitted, x_q, out, level):
-            print(f"written: {path}")
+            show(f"written: {path}")
 
 
 def _number(radius: str) -> float:
     try:
-        return float(radius)
+        return parse_number(radius)
     except ValueError:
         raise DataError("--radius", f"{radius!r} is not a number", "pass a number, auto or cv") from None
 
@@ -115,7 +126,7 @@ def write_fit(fit: PosteriorRatio, x_q: Array, out: Path, level: float) -> Itera
         results = json.dumps(_finite(_results(fit, report)), indent=2, allow_nan=False) + "\n"
         yield write_text(out / "results.json", results)
         header = ("feature", *Interval.COLUMNS)[: 1 + report.values.shape[1]]
-        rows = ((name, *row.tolist()) for name, row in zip(report.names, report.values, strict=True))
+        rows = ((for_csv(name), *row.tolist()) for name, row in zip(report.names, report.values, strict=True))
         yield write_text(out / "coefficients.csv", _csv([header, *rows]))
         yield write_text(out / "weights.csv", _csv([("weight",), *((weight,) for weight in fit.mu_.tolist())]))
         for name, figure in _figures(fit, x_q, level):
@@ -170,4 +181,4 @@ def _figures(fit: PosteriorRatio, x_q: Array, level: float) -> Iterator[tuple[st
         if fit.radius_choice_ is not None and fit.radius_choice_.method == "cv":
             yield "radius-path", plots.plot_radius_path(fit)
     except MissingExtraError as error:
-        print(f"No plots: {error}")
+        show(f"No plots: {error}")

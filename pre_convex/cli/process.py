@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TextIO
 
+from .._internal.escaping import for_terminal
+
 __all__ = ["say", "standard_streams", "terminable"]
 
 
@@ -69,7 +71,7 @@ def _text(old: TextIO | None, output: Output) -> TextIO:
 
 def say(text: str) -> None:
     """Print a line to stderr, after the name of the command."""
-    print(f"pre-convex: {text}", file=sys.stderr)
+    print(f"pre-convex: {for_terminal(text)}", file=sys.stderr)
 
 
 @contextmanager

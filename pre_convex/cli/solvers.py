@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
-from .console import new_table
+from .console import new_console, new_table
 
 
 def solvers() -> None:
@@ -22,4 +20,4 @@ def solvers() -> None:
         version = versions.get(name.lower(), "yes") if name in installed else "no"
         note = CONE_SOLVERS.get(name, ConeSolver(name)).note
         table.add_row(name, version, "primal, dual", "primal only", note)
-    Console().print(table)
+    new_console().print(table)

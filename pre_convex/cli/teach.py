@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from ..errors import DataError, MissingExtraError
-from .console import make_folder, new_table
+from ..errors import MissingExtraError
+from .console import check_outputs, make_folder, new_console, new_table, show
 
 
 def teach(
@@ -37,29 +36,25 @@ def teach(
     from ..teaching.catalogue import find_lesson
     from ..teaching.notebook import to_notebook, to_script
 
-    console = Console(soft_wrap=True, highlight=False)
     if lesson is None:
-        _list_lessons(console)
+        _list_lessons()
         return
     chosen = find_lesson(lesson)
     make_folder(out)
     script, notebook = out / f"{chosen.stem}.py", out / f"{chosen.stem}.ipynb"
-    for path in (script, notebook):
-        if path.exists() and not replace:
-            reason = f"{path} exists and may hold your work"
-            raise DataError("--out", reason, "pass another folder, or --replace to overwrite it")
+    check_outputs((script, notebook), replace)
     with report_write_errors("--out", out):
         write_text(script, to_script(chosen, solutions=solutions))
         write_text(notebook, to_notebook(chosen, solutions=solutions))
-    console.print(f"Lesson {chosen.name}: {chosen.title}")
-    console.print(f"  script    python {script}\n  notebook  jupyter lab {notebook}")
+    show(f"Lesson {chosen.name}: {chosen.title}")
+    show(f"  script    python {script}\n  notebook  jupyter lab {notebook}")
     if find_spec("matplotlib") is None:
-        console.print(f"The lesson draws figures, but {MissingExtraError('matplotlib', 'plot')}", markup=False)
+        show(f"The lesson draws figures, but {MissingExtraError('matplotlib', 'plot')}")
     if start and sys.stdout.isatty():
-        _open(console, notebook)
+        _open(notebook)
 
 
-def _list_lessons(console: Console) -> None:
+def _list_lessons() -> None:
     from ..teaching.catalogue import lessons
 
     table = new_table()
@@ -67,18 +62,18 @@ def _list_lessons(console: Console) -> None:
     table.add_column("title")
     for entry in lessons():
         table.add_row(entry.name, entry.title)
-    console.print(table)
-    console.print("'pre-convex teach 4' opens lesson 4.")
+    new_console().print(table, soft_wrap=True)
+    show("'pre-convex teach 4' opens lesson 4.")
 
 
-def _open(console: Console, notebook: Path) -> None:
+def _open(notebook: Path) -> None:
     """Run Jupyter until the user stops it."""
     # prefer the Jupyter of this Python, which has the package, even if its environment is not activated
     places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     candidates = (shutil.which(name, path=places) for name in ("jupyter-lab", "jupyter-notebook"))
     jupyter = next(filter(None, candidates), None)
     if jupyter is None:
-        console.print("Jupyter is not installed; run: pip install jupyterlab")
+        show("Jupyter is not installed; run: pip install jupyterlab")
         return
-    console.print("Opening the notebook in the browser; press Ctrl-C here to stop Jupyter.")
+    show("Opening the notebook in the browser; press Ctrl-C here to stop Jupyter.")
     subprocess.run([jupyter, notebook], check=False)

@@ -26,7 +26,7 @@ from .._internal.typing import Array, Index
 from .._internal.validation import as_numbers, call_user_function, read_only
 from ..errors import DataError
 from .passes import Summary
-from .requests import ALL, UNDERFLOW, Draw, Height, Level, Lowest, Ranges, Requests, Sizes, Tilt, Whiten
+from .requests import ALL, UNDERFLOW, Draw, Height, Level, Lowest, Outermost, Ranges, Requests, Sizes, Tilt, Whiten
 from .rows import Reach, Rows, inclusion_probability
 
 __all__ = ["BaseSummary", "Batch", "Moments", "OwnLogBases", "Together", "make_batch"]
@@ -494,7 +494,7 @@ class Together:
                 return self._lowest(ids, requests)
             case Sizes():
                 return [self.rows[ALL].reach] * ids.size
-            case Ranges() | Whiten():  # problems that need them are solved one by one
+            case Ranges() | Whiten() | Outermost():  # problems that need them are solved one by one
                 return [None] * ids.size
             case Height():
                 v = np.array([request.direction for request in requests])
@@ -543,7 +543,7 @@ def _kind(request: Any) -> Any:
             return Tilt, request.level, request.weighted, request.covariance
         case Lowest() | Height():
             return type(request), request.level
-        case Sizes() | Ranges() | Whiten():
+        case Sizes() | Ranges() | Whiten() | Outermost():
             return type(request)
         case _:
             return Draw, request.source, request.at_random

@@ -29,6 +29,7 @@ __all__ = [
     "as_path",
     "atomic_write",
     "check_npy",
+    "check_overwrite",
     "check_regular_file",
     "check_stamp",
     "file_stamp",
@@ -112,6 +113,12 @@ def report_write_errors(argument: str, place: str | os.PathLike[str]) -> Iterato
         raise DataError(argument, reason, "pass a writable path with enough space") from error
 
 
+def check_overwrite(path: Path, argument: str, remedy: str, ours: Callable[[Path], bool] = lambda path: False) -> None:
+    """Raise if a file exists, unless ``ours`` recognises it: it may hold somebody's work."""
+    if path.is_file() and not ours(path):
+        raise DataError(argument, f"{path} exists and may hold your work", remedy)
+
+
 def atomic_write(path: Path, write: Callable[[Path], Any]) -> Path:
     """Atomic write: ``write`` fills a temporary file in the same folder, which then replaces ``path``.
 
@@ -153,7 +160,7 @@ def read_arrays(path: str | os.PathLike[str], version: int) -> tuple[dict[str, A
     with _open_regular(path) as file:
         arrays = _read_members(file, compressed=False)
     header = json.loads(str(arrays.pop("header")))
-    if header["format"] != version:
+    if type(header["format"]) is not int or header["format"] != version:
         raise DataError(
             "file", f"has format {header['format']}, this version reads {version}", "save it again with this version"
         )

@@ -16,9 +16,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._internal.rng import Rng, as_generator
+from .._internal.snapshots import Snapshot, freeze
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array, Index
-from .._internal.validation import as_choice, as_count, as_matrix, preview, read_only
+from .._internal.validation import as_choice, as_count, as_matrix, preview
 from ..errors import DataError
 from .features import BaseFeatureMap
 
@@ -134,6 +135,9 @@ class Kernel(BaseFeatureMap):
         if not numeric and not (isinstance(scale, str) and scale in ("median", "cv")):
             reason = f"{preview(scale)} is not a length scale"
             raise DataError("length_scale", reason, "pass a number between 1e-100 and 1e100, 'median' or 'cv'")
+        for name in ("points", "factor"):
+            if isinstance(value := getattr(self, name), np.ndarray):
+                object.__setattr__(self, name, Snapshot.of(value, name).array)
 
     def gram(self, x: Array, y: Array) -> Array:
         """Gram matrix k(x_i, y_j).
@@ -196,7 +200,7 @@ class Kernel(BaseFeatureMap):
             x = x[np.sort(as_generator(rng).choice(len(x), EXACT_POINTS, replace=False))]
         diagonal = kernel._diagonal(x)
         pivots, L = pivoted_cholesky(diagonal, lambda i: kernel.gram(x[i : i + 1], x)[0], 1e-10, max_rank)
-        return replace(kernel, points=read_only(x[pivots]), factor=read_only(L[pivots]))
+        return replace(kernel, points=freeze(x[pivots]), factor=freeze(L[pivots]))
 
     def _diagonal(self, x: Array) -> Array:
         """k(x_i, x_i) for every row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -60,11 +61,13 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         _ = self._root  # validates all arguments
+        for name in ("observation", "precision", "covariance"):  # the caller may edit a list or an array later
+            object.__setattr__(self, name, deepcopy(getattr(self, name)))
 
     @cached_property
     def _observations(self) -> Array:
         """Observations as rows."""
-        y = np.atleast_2d(as_numbers(self.observation, "observation"))
+        y = np.array(as_numbers(self.observation, "observation"), ndmin=2)
         if y.ndim != 2 or y.size == 0 or not np.all(np.isfinite(y)):
             raise DataError("observation", "is not finite, or has no entries", "pass one number for each column of x")
         return y

@@ -30,6 +30,7 @@ __all__ = [
     "Height",
     "Level",
     "Lowest",
+    "Outermost",
     "Ranges",
     "Requests",
     "Sizes",
@@ -146,6 +147,13 @@ class Whitened(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Outermost:
+    """Rows that lie far out in all directions; answer: F_j − b and a_j + ⟨δ, F_j − b⟩, or ``None`` from a batch."""
+
+    delta: Array
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Height:
     """Largest ⟨v, F_j − b⟩ over the rows of one level that have weight; answer: float."""
 
@@ -196,6 +204,8 @@ class Alone:
                 return self.rows[ALL].reduce(
                     partial(_whiten, request=request), add, cost=max(1.0, request.r.size / COVARIANCE_DOMINATES)
                 )
+            case Outermost():
+                return outermost(self.rows[ALL], request.delta)
             case Height():
                 return float(support(self.rows[request.level], request.direction[:, None], 1)[0][0])
             case Draw():
@@ -210,6 +220,16 @@ class Alone:
         self.rows.append(rows)
         self.weighted.append(weighted)
         return Level(len(self.rows) - 1, rows.shape[0])
+
+
+def outermost(rows: Rows, delta: Array) -> tuple[Array, Array]:
+    """Answer to :class:`Outermost`: rows that are highest in some random directions, and in those of the axes."""
+    low, high = column_ranges(rows)
+    scale = np.where(high > low, high - low, 1.0)
+    directions = np.random.default_rng(0).normal(size=(2 * delta.size + 8, delta.size))
+    directions = np.concatenate([np.eye(delta.size), -np.eye(delta.size), directions, -directions]) / scale
+    some = rows.take(support(rows, directions.T, 1)[1])
+    return some.features, some.features @ delta + some.log_base
 
 
 def lowest(rows: Rows, request: Lowest) -> float:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .._internal.snapshots import COPIED_BYTES, freeze, is_frozen
 from .._internal.typing import Array
 from .._internal.validation import (
     as_floats,
@@ -290,11 +291,16 @@ def open_source(x: Any, name: str) -> Source:
         return _function_source(x, name)
     if _has_slices(x):
         check_dtype(np.dtype(x.dtype), name)
-        return ArraySource(x)
+        return ArraySource(_copied(x) if type(x) is np.ndarray else x)
     values, columns = as_numbers(x, name, single=True), column_names(x)
     if values.ndim == 1:
-        return ArraySource(as_vector(values, name, log_weights="any"), columns)
-    return ArraySource(as_matrix(values, name, columns, single=True), columns)
+        return ArraySource(_copied(as_vector(values, name, log_weights="any")), columns)
+    return ArraySource(_copied(as_matrix(values, name, columns, single=True)), columns)
+
+
+def _copied(x: Array) -> Array:
+    """A copy that the caller cannot edit, unless the array is large: then every pass reads it as it is."""
+    return freeze(x.copy()) if x.nbytes <= COPIED_BYTES and not is_frozen(x) else x
 
 
 def _is_whole_memmap(x: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.typing import Array
-from .._internal.validation import as_choice, as_matrix, column_names, duplicate, first_line, read_only
+from .._internal.validation import as_choice, as_matrix, column_names, duplicate, first_line, parse_number, read_only
 from ..errors import DataError, MissingExtraError
 from .files import check_regular_file, read_npz, unreadable
 from .parquet import ParquetSource
@@ -161,9 +161,9 @@ def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], 
         reason = f"line {number} has {len(line)} cells, the header has {len(header)}"
         raise DataError(path, reason, "give every line one cell per column")
     try:
-        row = [float(line[i]) for i in positions]
+        row = [parse_number(line[i]) for i in positions]
     except ValueError:
-        row = [float(line[i]) if _is_number(line[i]) else np.nan for i in positions]
+        row = [parse_number(line[i]) if _is_number(line[i]) else np.nan for i in positions]
     for i, value in zip(positions, row, strict=True):
         if value != value:
             reason = f"line {number}, column {header[i]!r} holds {line[i]!r}, which is not a number"
@@ -172,9 +172,9 @@ def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], 
 
 
 def _is_number(cell: str) -> bool:
-    """Whether float() accepts a cell."""
+    """Whether a cell is a number."""
     try:
-        float(cell)
+        parse_number(cell)
     except ValueError:
         return False
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -44,7 +44,7 @@ class RatioClassifier(ClassifierMixin, PosteriorRatio):  # type: ignore[misc]
     (array([0.41]), array([1]))
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RatioClassifier:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Estimate the ratio of the rows labelled p to those labelled q.
 
         Parameters
@@ -61,6 +61,9 @@ class RatioClassifier(ClassifierMixin, PosteriorRatio):  # type: ignore[misc]
         RatioClassifier
             The estimator itself.
         """
+        return self._fit_copy(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
         labels = _labels(y)
         self.classes_ = np.unique(labels)
         if len(self.classes_) != 2:  # scikit-learn's checks look for this wording
@@ -73,11 +76,10 @@ class RatioClassifier(ClassifierMixin, PosteriorRatio):  # type: ignore[misc]
         x_p, x_q, l_p, l_q = self._split(as_matrix(X, "X"), labels, sample_weight)
         columns = column_names(X)
         if columns is not None:
-            super().fit(Table(columns, x_p), Table(columns, x_q), l_p, l_q)
+            super()._fit(Table(columns, x_p), Table(columns, x_q), l_p, l_q)
         else:
-            super().fit(x_p, x_q, l_p, l_q)
+            super()._fit(x_p, x_q, l_p, l_q)
         self.share_ = len(x_p) / (len(x_p) + len(x_q))
-        return self
 
     def _split(self, rows: Array, labels: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
         """Rows and log-likelihoods of the two sides."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from .posterior_ratio import PosteriorRatio
 
@@ -22,7 +22,7 @@ class KLIEP(PosteriorRatio):
     array([0.54])
     """
 
-    def fit(self, x_p: Any, x_q: Any) -> KLIEP:  # type: ignore[override]
+    def fit(self, x_p: Any, x_q: Any) -> Self:  # type: ignore[override]
         """Estimate the density ratio.
 
         Parameters
@@ -35,8 +35,7 @@ class KLIEP(PosteriorRatio):
         KLIEP
             The estimator itself.
         """
-        super().fit(x_p, x_q)
-        return self
+        return super().fit(x_p, x_q)
 
     def score(self, x_p: Any, x_q: Any) -> float:  # type: ignore[override]
         """Held-out −ℓ(δ̂): how well the ratio explains other samples.

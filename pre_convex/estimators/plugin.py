@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,8 +43,7 @@ class PluginRatio(KLIEP):
     array([0.96])
     """
 
-    @single_threaded_blas()
-    def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> PluginRatio:
+    def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> Self:
         """Estimate the prior ratio and keep the likelihoods.
 
         Parameters
@@ -60,19 +59,22 @@ class PluginRatio(KLIEP):
         PluginRatio
             The estimator itself.
         """
+        return self._fit_copy(x_p, x_q, log_lik_p, log_lik_q)
+
+    @single_threaded_blas()
+    def _fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> None:
         for name, term in (("log_lik_p", log_lik_p), ("log_lik_q", log_lik_q)):
             if term is not None and not callable(term):
                 raise DataError(
                     name, "must be a function, because it is evaluated at new points", "pass a function of x"
                 )
-        super().fit(x_p, x_q)
+        super()._fit(x_p, x_q)
         self.log_lik_p_, self.log_lik_q_ = log_lik_p, log_lik_q
         rows = self._rows(x_q, "x_q")
         a = log_normalise(log_likelihood(log_lik_q, rows, "log_lik_q"))
         positive = a > -np.inf  # rows without weight do not count, even if their ratio is infinite
         self.log_constant_ = log_sum_exp(a[positive] + self._unnormalised(rows[positive], "x_q"))
         self.divergence_ = -self._loss(x_p, x_q, log_lik_p, log_lik_q)
-        return self
 
     def _unnormalised(self, rows: Array, name: str) -> Array:
         """Log prior ratio plus log-likelihood ratio."""

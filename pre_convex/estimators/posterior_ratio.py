@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -156,8 +156,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.paired = paired
         self.random_state = random_state
 
-    @single_threaded_blas()
-    def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> PosteriorRatio:
+    def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> Self:
         """Estimate the ratio.
 
         Parameters
@@ -171,8 +170,21 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         PosteriorRatio
-            The estimator itself.
+            The estimator itself. If the fit fails, it is left as it was before.
         """
+        return self._fit_copy(x_p, x_q, log_lik_p, log_lik_q)
+
+    def _fit_copy(self, *data: Any) -> Self:
+        """Run ``_fit`` on a copy and take over its attributes in one step: a fit that fails changes nothing here."""
+        fitted = self.__new__(type(self))
+        fitted.__dict__.update(self.__dict__)
+        fitted._fit(*data)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    @single_threaded_blas()
+    def _fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> None:
+        """Set all fitted attributes; subclasses extend it."""
         seed = as_seed(self.random_state, "random_state")
         as_fraction(self.alpha, "alpha")
         as_count(self.cv, "cv", 2)
@@ -183,6 +195,11 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             x_p, x_q, log_lik_p, log_lik_q, features=self.features_, norm=self.norm, paired=self.paired
         )
         self._remember_columns(x_p, column_names(x_p) or column_names(x_q))
+        with problem._unchecked():
+            self._solve(problem, seed)
+
+    def _solve(self, problem: RatioProblem, seed: Any) -> None:
+        """Choose the radius and solve."""
         self.radius_choice_ = self._choose_radius(problem, seed)
         self.radius_ = as_scalar(self.radius, "radius") if self.radius_choice_ is None else self.radius_choice_.radius
         self.problem_ = problem.with_radius(self.radius_)
@@ -206,7 +223,6 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             self.divergence_ = -self.problem_.dual_value(self.mu_)
         for text in recession_warnings(self.problem_, self.solution_):
             warn_caller(text)
-        return self
 
     def _remember_columns(self, x: Any, names: tuple[str, ...] | None) -> None:
         """Number and names of the columns of samples that have been validated."""
@@ -381,6 +397,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
                 "a penalty or constraints bias the estimate, so intervals would not have their nominal coverage",
                 "fit without them",
             )
+        self.problem_._check_unchanged()
         return infer(self._tilted, kind)
 
     def covariance(self, kind: str = "centred") -> Array:
@@ -532,6 +549,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Diagnostics
         """
         self._check_fitted()
+        self.problem_._check_unchanged()
         return diagnose_tilted(self._tilted, self.solution_)
 
     def summary(self, level: float = 0.95, kind: str = "centred") -> Report:
@@ -552,15 +570,17 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         level, kind = as_fraction(level, "level"), as_choice(kind, "kind", KINDS)
         inference, refusal = None, ""
-        try:
-            inference = self.inference(kind)
-        except DataError as error:
-            refusal = f"{error.reason}; {error.remedy}"
-        diagnostics = self.diagnostics()
-        title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
-        return make_report(
-            title, self.problem_, self.solution_, diagnostics, inference, refusal, level, self.divergence_
-        )
+        self.problem_._check_unchanged()
+        with self.problem_._unchecked():
+            try:
+                inference = self.inference(kind)
+            except DataError as error:
+                refusal = f"{error.reason}; {error.remedy}"
+            diagnostics = self.diagnostics()
+            title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
+            return make_report(
+                title, self.problem_, self.solution_, diagnostics, inference, refusal, level, self.divergence_
+            )
 
     def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
         """The table of the summary as a data frame.

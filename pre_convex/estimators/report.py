@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from .._internal.escaping import for_html, for_latex, for_terminal
 from .._internal.typing import Array
 from .._internal.validation import read_only
 from ..data.tables import as_frame
@@ -65,13 +65,13 @@ class Report:
         return [_format_row(row) for row in self.values]
 
     def __str__(self) -> str:
-        cells = self._cells()
-        first = max([len(n) for n in self.names] + [8])
+        cells, names = self._cells(), [for_terminal(name) for name in self.names]
+        first = max([len(n) for n in names] + [8])
         widths = [max([len(h), *(len(row[i]) for row in cells)]) for i, h in enumerate(self.columns)]
         width = max(first + sum(w + 2 for w in widths), 60)
         head = " " * first + "".join(f"  {h:>{w}}" for h, w in zip(self.columns, widths, strict=True))
         lines = [self.title, "=" * width, head, "-" * width]
-        for name, row in list(zip(self.names, cells, strict=True))[:MAX_PRINTED_ROWS]:
+        for name, row in list(zip(names, cells, strict=True))[:MAX_PRINTED_ROWS]:
             lines.append(f"{name:<{first}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
         if len(cells) > MAX_PRINTED_ROWS:
             lines.append(f"and {len(cells) - MAX_PRINTED_ROWS} more")
@@ -79,19 +79,19 @@ class Report:
         label = max(len(name) for name, _ in self.notes)
         lines += [f"{name:<{label}}  {text}" for name, text in self.notes]
         lines.append("=" * width)
-        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+        return "\n".join(map(for_terminal, [*lines, *(f"warning: {text}" for text in self.warnings)]))
 
     def _repr_html_(self) -> str:
         """Table for notebooks."""
-        head = "".join(f"<th>{escape(h)}</th>" for h in ("", *self.columns))
+        head = "".join(f"<th>{for_html(h)}</th>" for h in ("", *self.columns))
         body = "".join(
-            "<tr><th>" + escape(name) + "</th>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>"
+            "<tr><th>" + for_html(name) + "</th>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>"
             for name, row in zip(self.names, self._cells(), strict=True)
         )
-        notes = "".join(f"<tr><th>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in self.notes)
-        warnings = "".join(f"<li>{escape(text)}</li>" for text in self.warnings)
+        notes = "".join(f"<tr><th>{for_html(n)}</th><td>{for_html(t)}</td></tr>" for n, t in self.notes)
+        warnings = "".join(f"<li>{for_html(text)}</li>" for text in self.warnings)
         warned = f"<ul>{warnings}</ul>" if warnings else ""
-        return f"<h4>{escape(self.title)}</h4><table><tr>{head}</tr>{body}</table><table>{notes}</table>{warned}"
+        return f"<h4>{for_html(self.title)}</h4><table><tr>{head}</tr>{body}</table><table>{notes}</table>{warned}"
 
     def to_latex(self) -> str:
         """The table as a LaTeX tabular environment.
@@ -100,16 +100,10 @@ class Report:
         -------
         str
         """
-        special = {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}", ">": "$>$", "|": "$|$", "*": r"$\cdot$"}
-        special |= {c: "\\" + c for c in "&%_#${}"}
-
-        def clean(text: str) -> str:
-            return "".join(special.get(c, c) for c in text)
-
         lines = [r"\begin{tabular}{l" + "r" * len(self.columns) + "}", r"\hline"]
-        lines.append(" & ".join(["", *map(clean, self.columns)]) + r" \\")
+        lines.append(" & ".join(["", *map(for_latex, self.columns)]) + r" \\")
         lines.append(r"\hline")
-        lines += [" & ".join([clean(n), *row]) + r" \\" for n, row in zip(self.names, self._cells(), strict=True)]
+        lines += [" & ".join([for_latex(n), *row]) + r" \\" for n, row in zip(self.names, self._cells(), strict=True)]
         return "\n".join([*lines, r"\hline", r"\end{tabular}"])
 
     def to_frame(self, backend: str = "pandas") -> Any:

@@ -2,20 +2,57 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import asdict, fields
+import zipfile
+from dataclasses import MISSING, asdict, fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 
-from .._internal.rng import storable_seed
-from ..certificate.certificate import Certificate
-from ..data.features import from_state, make_features, to_state
-from ..data.files import CORRUPT_FILE_ERRORS, as_path, atomic_write, read_arrays, report_write_errors, write_arrays
+from .._internal.rng import as_generator, storable_seed
+from .._internal.snapshots import freeze
+from .._internal.typing import Array
+from .._internal.validation import (
+    MAX_PARAMETER,
+    as_choice,
+    as_count,
+    as_flag,
+    as_fraction,
+    as_matrix,
+    as_scalar,
+    as_vector,
+    check_radius,
+    check_tol,
+    preview,
+)
+from ..certificate.certificate import Certificate, certify
+from ..data.features import (
+    Autocorrelation,
+    FeatureMap,
+    Polynomial,
+    feature_classes,
+    from_state,
+    make_features,
+    to_state,
+)
+from ..data.files import (
+    CORRUPT_FILE_ERRORS,
+    as_path,
+    atomic_write,
+    check_overwrite,
+    read_arrays,
+    report_write_errors,
+    write_arrays,
+)
+from ..data.kernels import Kernel
 from ..data.likelihoods import Gaussian
 from ..errors import DataError
 from ..feasibility.exposed import Recession
+from ..penalties.norms import get_norm
 from ..problem import RatioProblem
 from ..solution import Solution, Stage, Status
 from ..solvers import Settings
@@ -23,7 +60,7 @@ from ..statistics.selection import RadiusChoice
 from .classifier import RatioClassifier
 from .kliep import KLIEP
 from .plugin import PluginRatio
-from .posterior_ratio import PosteriorRatio
+from .posterior_ratio import PosteriorRatio, _parts
 
 __all__ = ["load", "save"]
 
@@ -38,12 +75,22 @@ SOLUTION_FIELDS = (
 KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, PluginRatio, RatioClassifier)}
 #: parameters that are functions, which cannot be written
 FUNCTIONS = ("penalty", "constraints")
+#: fields of the header
+HEADER = (
+    *("format", "kind", "params", "features", "parameter", "plugin", "choice", "feature_names", "columns"),
+    *("n_features_in", "radius", "norm", "paired", "share", "solution"),
+)
+#: largest number of columns of samples that a file may state
+MAX_COLUMNS = 10_000_000
+#: advice for a file whose content cannot have come from save
+CHANGED = "save the fit again: the file has been changed"
 
 
-def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
+def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write a fitted estimator to a file.
 
-    The write is atomic: an interrupted save leaves an older file as it was.
+    The write is atomic: an interrupted save leaves an older file as it was. The file of another fit is replaced, any
+    other file only if you ask for it.
 
     Parameters
     ----------
@@ -53,6 +100,8 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
         ``random_state`` other than integers is stored as None.
     path : str or path
         The file, usually with the suffix ``.npz``; its folder must exist.
+    overwrite : bool, default False
+        Whether to replace a file that this function did not write.
 
     Returns
     -------
@@ -68,6 +117,7 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
     ...     save(fit, Path(folder) / "fit.npz").name
     'fit.npz'
     """
+    overwrite = as_flag(overwrite, "overwrite")
     if type(fit) not in KINDS.values():
         raise DataError("fit", f"a {type(fit).__name__} cannot be written", f"pass one of {', '.join(KINDS)}")
     fit._check_fitted()
@@ -81,6 +131,8 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str]) -> Path:
     header = _header(fit, arrays)
     target = as_path(path, "path")
     with report_write_errors("path", target):
+        if not overwrite:
+            check_overwrite(target, "path", "pass another name, or overwrite=True", _is_fit)
         return atomic_write(target, lambda place: write_arrays(place, FORMAT, header, arrays))
 
 
@@ -110,11 +162,20 @@ def _header(fit: PosteriorRatio, arrays: dict[str, Any]) -> dict[str, Any]:
             "raw": None if fit.solution_.raw is None else asdict(fit.solution_.raw),
             "settings": _plain(fit.solution_.settings),
             "trace": [list(stage) for stage in fit.solution_.trace],
-            "normaliser": fit.solution_.intercept if np.isfinite(fit.solution_.intercept) else None,
             "recession": [list(one) for one in fit.solution_.recession],
             **{name: getattr(fit.solution_, name) for name in SOLUTION_FIELDS},
         },
     }
+
+
+def _is_fit(path: Path) -> bool:
+    """Whether save has written a file, in this version or another."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("header.npy") as file:
+            header = json.loads(str(npy.read_array(file, allow_pickle=False)))
+        return header["kind"] in KINDS and "format" in header
+    except CORRUPT_FILE_ERRORS:
+        return False
 
 
 def load(path: str | os.PathLike[str]) -> PosteriorRatio:
@@ -128,7 +189,8 @@ def load(path: str | os.PathLike[str]) -> PosteriorRatio:
     Returns
     -------
     PosteriorRatio, KLIEP, PluginRatio or RatioClassifier
-        The fitted estimator, with the same ratio, summary, intervals and diagnostics.
+        The fitted estimator, with the same ratio, summary, intervals and diagnostics. A solution that is stored as
+        optimal is certified again, and is inaccurate if that proves nothing; any other status is as stored.
 
     Examples
     --------
@@ -166,54 +228,229 @@ def _plugin_state(fit: PluginRatio, arrays: dict[str, Any]) -> Any:
 
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
-    """The fitted estimator from header and arrays."""
-    features = from_state(_join(header["features"], arrays))
-    params: dict[str, Any] = {k: (np.inf if v == "inf" else v) for k, v in header["params"].items()}
-    params["settings"] = _settings(params.get("settings"))
-    kind: Any = KINDS[header["kind"]]
-    given = header["parameter"]
-    fit: PosteriorRatio = kind(given if isinstance(given, str) else from_state(_join(given, arrays)), **params)
-    fit.features_ = features
+    """The fitted estimator from header and arrays, all of which are checked."""
+    _fields(header, HEADER, "header")
+    kind: Any = KINDS[as_choice(header["kind"], "kind", KINDS)]
+    fit: PosteriorRatio = kind(_parameter(header["parameter"], arrays), **_params(header["params"], kind))
+    fit.problem_ = problem = _problem(header, arrays)
+    fit.solution_ = _solution(header["solution"], arrays, problem)
+    fit._finish()
+    fit.radius_, fit.radius_choice_ = problem.radius, _choice(header["choice"], arrays, problem.radius)
+    fit.n_features_in_ = d = as_count(header["n_features_in"], "n_features_in")
+    fit.features_ = _feature_map(header["features"], arrays)
+    if not all(_may_give(part, d, problem.k) for part in _parts(fit.features_)) or np.shape(
+        fit.features_(np.arange(1.0, d + 1.0)[None, :])
+    ) != (1, problem.k):
+        raise DataError("features", f"the map does not give {problem.k} features of {d} columns", CHANGED)
+    columns = _texts(header["columns"], "columns")
+    if columns:
+        if len(set(columns)) != d or len(columns) != d:
+            raise DataError("columns", f"has duplicates, or not {d} names", CHANGED)
+        fit.feature_names_in_ = np.array(columns, dtype=object)
+    if isinstance(fit, PluginRatio) is (header["plugin"] is None):
+        raise DataError("plugin", f"does not belong to a {kind.__name__}", CHANGED)
+    if isinstance(fit, RatioClassifier) is (header["share"] is None):
+        raise DataError("share", f"does not belong to a {kind.__name__}", CHANGED)
+    if isinstance(fit, PluginRatio):
+        plugin = _fields(_join(header["plugin"], arrays), ("constant", "divergence", "p", "q"), "plugin")
+        fit.log_lik_p_, fit.log_lik_q_ = (_gaussian(plugin[side], d) for side in ("p", "q"))
+        fit.log_constant_, fit.divergence_ = (as_scalar(plugin[name], name) for name in ("constant", "divergence"))
+    if isinstance(fit, RatioClassifier):
+        fit.share_, fit.classes_ = as_fraction(header["share"], "share"), arrays["classes"]
+        if not np.array_equal(np.unique(fit.classes_), fit.classes_) or fit.classes_.shape != (2,):
+            raise DataError("classes", "are not two labels in order", CHANGED)
+    return fit
+
+
+def _problem(header: dict[str, Any], arrays: dict[str, Any]) -> RatioProblem:
+    """The problem of the fit; its constructor checks all arrays."""
     problem = RatioProblem(
-        **{name: arrays[name] for name in ARRAYS if name in arrays},
+        **{name: freeze(arrays[name]) for name in ARRAYS if name in arrays},
         radius=header["radius"],
-        norm=header["norm"],
-        feature_names=tuple(header["feature_names"]),
+        norm=as_scalar(header["norm"], "norm") if header["norm"] != np.inf else np.inf,
+        feature_names=_texts(header["feature_names"], "feature_names"),
         paired=header["paired"],
     )
+    if problem.feature_names != tuple(header["feature_names"]):  # without any, the constructor makes some
+        raise DataError("feature_names", "are missing", CHANGED)
     logs: dict[str, Any] = {name: arrays[name] for name in ("log_base", "log_weights_p") if name in arrays}
     if all(np.allclose(getattr(problem, name), value, 1e-13, 1e-13) for name, value in logs.items()):
         problem = problem.with_log_weights(**logs)  # normalising again would change their last bits
-    fit.problem_ = problem
-    facts = dict(header["solution"])
-    raw, trace, recession = facts.pop("raw"), facts.pop("trace", ()), facts.pop("recession", ())
-    normaliser = facts.pop("normaliser", None)
-    fit.solution_ = Solution(
-        delta=arrays["delta"],
-        weights=arrays["mu"],
-        status=Status[facts.pop("status")],
-        certificate=Certificate(**facts.pop("certificate")),
-        raw=None if raw is None else Certificate(**raw),
-        settings=_settings(facts.pop("settings", None)),
-        trace=tuple(Stage(*stage) for stage in trace),
-        normaliser=np.nan if normaliser is None else normaliser,
-        recession=tuple(Recession(*one) for one in recession),
-        **facts,
+    return problem
+
+
+def _solution(facts: Any, arrays: dict[str, Any], problem: RatioProblem) -> Solution:
+    """The solution: an optimal one is certified again, any other is as stored."""
+    names = ("status", "certificate", "raw", "settings", "trace", "recession", *SOLUTION_FIELDS)
+    facts = _fields(facts, names, "solution", optional=("settings", "trace", "recession"))
+    delta = as_vector(arrays["delta"], "delta", problem.k, limit=MAX_PARAMETER)
+    mu = as_vector(arrays["mu"], "mu", problem.n_q)
+    if mu.min() < 0.0 or not np.isclose(mu.sum(), 1.0):
+        raise DataError("mu", "are not weights that sum to one", CHANGED)
+    status = Status[as_choice(facts["status"], "status", Status.__members__)]
+    certificate = _certificate(facts["certificate"])
+    settings = _settings(facts.get("settings"))
+    weights: Any = mu
+    if status is Status.OPTIMAL:
+        proof, tol = certify(problem, delta), (settings or Settings()).tol
+        status = status if proof.proves(tol) else Status.INACCURATE
+        certificate = certificate if certificate.proves(tol) and _agree(certificate, proof) else proof
+        weights = partial(_tilted_weights, problem, delta)
+    if as_count(facts["free_directions"], "free_directions", 0) > problem.k:
+        raise DataError("free_directions", f"are more than {problem.k} features have", CHANGED)
+    as_count(facts["iterations"], "iterations", 0)
+    for name in ("compile_time", "setup_time", "solve_time"):
+        as_scalar(facts[name], name)
+    for name in ("solver", "formulation", "claim"):
+        _text(facts[name], name)
+    return Solution(
+        delta=delta,
+        weights=weights,
+        normaliser=partial(problem.intercept, delta) if status is Status.OPTIMAL else np.nan,
+        status=status,
+        certificate=certificate,
+        raw=None if facts["raw"] is None else _certificate(facts["raw"]),
+        settings=settings,
+        trace=tuple(_stage(stage) for stage in _list(facts.get("trace", []), "trace")),
+        recession=tuple(_recession(one, problem.k) for one in _list(facts.get("recession", []), "recession")),
+        **{name: facts[name] for name in SOLUTION_FIELDS},
     )
-    fit._finish()
-    choice = header["choice"]
-    fit.radius_choice_ = None if choice is None else RadiusChoice(**_join(choice, arrays))
-    fit.radius_ = header["radius"]
-    fit.n_features_in_ = header["n_features_in"]
-    if header["columns"]:
-        fit.feature_names_in_ = np.array(header["columns"], dtype=object)
-    if isinstance(fit, PluginRatio):
-        plugin = _join(header["plugin"], arrays)
-        fit.log_lik_p_, fit.log_lik_q_ = (None if plugin[s] is None else Gaussian(**plugin[s]) for s in ("p", "q"))
-        fit.log_constant_, fit.divergence_ = plugin["constant"], plugin["divergence"]
-    if isinstance(fit, RatioClassifier):
-        fit.classes_, fit.share_ = arrays["classes"], header["share"]
-    return fit
+
+
+def _agree(stored: Certificate, proof: Certificate) -> bool:
+    """Whether a stored certificate differs from a new one by no more than the round-off of its computation."""
+    value, unit = proof.primal_value, 1e-12 * (1.0 + abs(proof.primal_value))
+    same_value = abs(stored.primal_value - value) <= unit and abs(stored.dual_value - (value - stored.gap)) <= unit
+    return same_value and 0.5 * proof.gap <= stored.gap <= 2.0 * proof.gap
+
+
+def _tilted_weights(problem: RatioProblem, delta: Array) -> Array:
+    return np.exp(problem.log_mu(delta))
+
+
+def _params(stored: Any, kind: type[PosteriorRatio]) -> dict[str, Any]:
+    """Checked parameters of an estimator."""
+    names = [name for name in kind().get_params() if name not in (*FUNCTIONS, "features")]
+    stored = _fields(stored, names, "params", optional=("settings",))
+    params = {k: (np.inf if v == "inf" else v) for k, v in stored.items()}
+    as_choice(params["formulation"], "formulation", ("primal", "dual"))
+    _text(params["solver"], "solver")
+    if params["radius"] not in ("auto", "cv"):
+        check_radius(params["radius"])
+    get_norm(params["norm"])
+    if params["tol"] is not None:
+        check_tol(params["tol"])
+    as_fraction(params["alpha"], "alpha")
+    as_count(params["cv"], "cv", 2)
+    as_flag(params["one_se"], "one_se"), as_flag(params["paired"], "paired")
+    as_generator(params["random_state"], "random_state")
+    return params | {"settings": _settings(params.get("settings"))}
+
+
+def _parameter(state: Any, arrays: dict[str, Any]) -> Any:
+    """The estimator's parameter ``features``: a name or a map."""
+    return as_choice(state, "features", feature_classes()) if isinstance(state, str) else _feature_map(state, arrays)
+
+
+def _feature_map(state: Any, arrays: dict[str, Any]) -> FeatureMap:
+    """A checked feature map."""
+    feature_map = from_state(_join(state, arrays))
+    for part in _parts(feature_map):
+        if isinstance(part, Kernel) and (part.points is not None or part.factor is not None):
+            points, factor = as_matrix(part.points, "points"), as_matrix(part.factor, "factor")
+            if factor.shape != (len(points), len(points)) or not np.all(np.diag(factor)):
+                raise DataError("factor", "is not the triangular factor of the landmarks", CHANGED)
+    return feature_map
+
+
+def _may_give(part: FeatureMap, d: int, k: int) -> bool:
+    """Whether a map may give at most k features of d columns; if not, it may need any amount of memory."""
+    if isinstance(part, Polynomial):
+        return d * part.degree + bool(part.interactions) * d * (d - 1) // 2 <= k
+    return d <= MAX_COLUMNS and (not isinstance(part, Autocorrelation) or part.lags <= k)
+
+
+def _choice(state: Any, arrays: dict[str, Any], radius: float) -> RadiusChoice | None:
+    """A checked choice of the radius."""
+    if state is None:
+        return None
+    choice = _fields(_join(state, arrays), RadiusChoice, "choice")
+    if choice["radius"] != radius:
+        raise DataError("choice", "its radius is not that of the fit", CHANGED)
+    as_choice(choice["method"], "method", ("auto", "cv"))
+    as_flag(choice["raised"], "raised"), _number(choice["best"], "best")
+    sizes = {np.shape(choice[name]) for name in ("radii", "mean", "std_error")}
+    kinds = {choice[name].dtype.kind for name in ("radii", "mean", "std_error")}
+    if len(sizes) != 1 or len(sizes.pop()) != 1 or kinds != {"f"}:
+        raise DataError("choice", "its radii and scores do not match", CHANGED)
+    return RadiusChoice(**choice)
+
+
+def _gaussian(state: Any, d: int) -> Gaussian | None:
+    """A checked likelihood of a plug-in for d columns."""
+    if state is None:
+        return None
+    likelihood = Gaussian(**_fields(state, Gaussian, "likelihood"))
+    likelihood(np.zeros((1, d)))
+    return likelihood
+
+
+def _certificate(state: Any) -> Certificate:
+    numbers = dict(_fields(state, Certificate, "certificate"))
+    dependent, missed = _list(numbers.pop("dependent", []), "dependent"), _list(numbers.pop("missed", []), "missed")
+    return Certificate(
+        **{name: _number(value, name) for name, value in numbers.items()},
+        dependent=tuple(as_count(column, "dependent", 0) for column in dependent),
+        missed=tuple(_number(size, "missed") for size in missed),
+    )
+
+
+def _recession(state: Any, k: int) -> Recession:
+    feature, sign = state
+    if as_count(feature, "recession", 0) >= k or sign not in (-1, 1):
+        raise DataError("recession", f"{preview(state)} is not a feature and a sign", CHANGED)
+    return Recession(feature, sign)
+
+
+def _stage(state: Any) -> Stage:
+    name, rows, passes, seconds, gap, reason = state
+    _text(name, "trace"), _text(reason, "trace")
+    as_count(rows, "trace", 0), as_count(passes, "trace", 0)
+    return Stage(name, rows, passes, _number(seconds, "trace"), _number(gap, "trace"), reason)
+
+
+def _fields(state: Any, names: Any, what: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A JSON object that has these fields, or those of a dataclass, and no others."""
+    if is_dataclass(names):
+        own = fields(names)
+        optional = tuple(f.name for f in own if f.default is not MISSING or f.default_factory is not MISSING)
+        names = tuple(f.name for f in own)
+    if not isinstance(state, dict) or not set(names) - set(optional) <= set(state) <= set(names):
+        raise DataError(what, "has missing or unknown fields", CHANGED)
+    return state
+
+
+def _number(value: Any, what: str) -> float:
+    """A number, which may be infinite or nan."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise DataError(what, f"{preview(value)} is not a number", CHANGED)
+    return float(value)
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise DataError(what, f"{preview(value)} is not text", CHANGED)
+    return value
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise DataError(what, f"{preview(value)} is not a list", CHANGED)
+    return value
+
+
+def _texts(value: Any, what: str) -> tuple[str, ...]:
+    return tuple(_text(entry, what) for entry in _list(value, what))
 
 
 def _plain(value: Any) -> Any:
@@ -225,9 +462,9 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _settings(state: dict[str, Any] | None) -> Settings | None:
-    """Settings from their stored values."""
-    return None if state is None else Settings(**state)
+def _settings(state: Any) -> Settings | None:
+    """Settings from their stored values, which their constructor checks."""
+    return None if state is None else Settings(**_fields(state, Settings, "settings"))
 
 
 def _split(state: Any, arrays: dict[str, Any], name: str) -> Any:

@@ -19,7 +19,7 @@ from .._internal.validation import MAX_ENTRY
 from ..data.rows import Rows
 from ..problem import RatioProblem
 
-__all__ = ["ExposedFace", "Recession", "exposed_face", "on_some_rows"]
+__all__ = ["ExposedFace", "Recession", "exposed_face", "limit_problem", "on_some_rows"]
 
 #: numbers below this count as zero
 SMALLEST = 1.0 / MAX_ENTRY
@@ -80,6 +80,8 @@ class ExposedFace:
 def exposed_face(problem: RatioProblem) -> ExposedFace | None:
     """The face of the hull that exposed columns leave; ``None`` if there is none, or if no row is left on it.
 
+    Constant columns that equal the target are left out on the way, even if no column is exposed.
+
     Parameters
     ----------
     problem : RatioProblem
@@ -107,14 +109,35 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
         if smaller is None:
             return None
         whole, log_share = smaller
-    if not found:
+    if not found and (varying.all() or not problem.rows.in_memory):
         return None
     if not problem.rows.in_memory and whole.rows.reduce(_count, add) * problem.k > MAX_ENTRIES:
         return ExposedFace(whole, whole, np.arange(problem.k), tuple(found), log_share)
     columns = np.flatnonzero(varying) if varying.any() else np.zeros(1, dtype=np.intp)
     F, log_base = whole.with_weight(columns)
-    reduced = on_some_rows(problem.target[columns], F, None if problem.rows.uniform else log_base)
+    target = problem.target[columns]
+    if not varying.any():  # all rows are equal, and the target is too
+        F, target = np.zeros_like(F), np.zeros(1)
+    reduced = on_some_rows(target, F, None if problem.rows.uniform else log_base)
     return ExposedFace(whole, reduced, columns, tuple(found), log_share)
+
+
+def limit_problem(problem: RatioProblem, recession: tuple[Recession, ...]) -> RatioProblem:
+    """The problem whose value at δ is the limit of ℓ as the coefficients of ``recession`` run to infinity from δ.
+
+    Its base weights are those of the rows that are left, and sum to less than one.
+
+    Examples
+    --------
+    >>> problem = RatioProblem([0.0], [[0.0], [1.0]])
+    >>> limit_problem(problem, (Recession(0, -1),)).value([0.0]) == np.log(0.5)
+    True
+    """
+    if not recession:
+        return problem
+    smaller = problem.on_face(np.array([one.feature for one in recession]))
+    assert smaller is not None  # the face of a solution has rows
+    return smaller[0].with_log_weights(smaller[0].log_base + smaller[1])
 
 
 def _may_be_exposed(problem: RatioProblem) -> bool:

@@ -48,6 +48,8 @@ ROWS_PER_PASS = 48
 EXTREMES = 1.25
 #: limit on passes over the data; the bounds found so far are then returned
 MAX_PASSES = 100
+#: passes after which the bounds on a distance must be twice as close
+PATIENCE = 15
 #: round-off of a weighted mean of rows, relative to their size
 ROUND_OFF = 4.0 * EPS
 #: accuracy of the first program over a few rows; the next ones are ten times as accurate as the bounds so far, the last
@@ -256,7 +258,7 @@ class _Search:
             single = np.linalg.norm((b - self.features) / unit, norm.order, axis=1)
             if single.min() < distance:
                 weights, distance = np.eye(1, single.size, int(single.argmin()))[0], float(single.min())
-        accuracy = max(FIRST_ACCURACY, rtol)
+        accuracy, last_gap, last_pass = max(FIRST_ACCURACY, rtol), np.inf, self.passes
         while lower < (1.0 - rtol) * distance:
             if self.passes >= MAX_PASSES:
                 if start is None:
@@ -277,11 +279,16 @@ class _Search:
             height = float(v @ b - tops[0]) - self.round_off(v)
             if height > lower:
                 lower, direction = height, v
-            if added == 0 and not improved and accuracy == LAST_ACCURACY:
+            stuck = added == 0 and not improved
+            if stuck and accuracy == LAST_ACCURACY:
                 break
             weights = np.append(weights, np.zeros(added))
             gap = 1.0 - lower / distance
-            accuracy = 0.1 * gap if added and gap > 100.0 * rtol else LAST_ACCURACY
+            if gap < 0.5 * last_gap:
+                last_gap, last_pass = gap, self.passes
+            elif start is not None and self.passes >= last_pass + PATIENCE:
+                break  # round-off prevents closer bounds
+            accuracy = 0.1 * gap if gap > 100.0 * rtol and not stuck else LAST_ACCURACY
         return self._pruned(b, norm, unit, _Nearest(distance, lower, direction, self.index, weights))
 
     def round_off(self, v: Array) -> float:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._internal.linear_algebra import EPS
 from .._internal.typing import Array
 from ..errors import SolveError
 from .interior_point import interior_point
 
 __all__ = ["nearest_euclidean", "nearest_polyhedral"]
 
-#: largest change of a weight, in units of distance over spread; a larger one costs digits, so it takes several programs
+#: largest change of a weight, in units of distance over spread; a larger one costs digits, so that an accurate answer
+#: takes several programs
 MAX_WEIGHT = 1e6
 
 
@@ -69,7 +71,8 @@ def nearest_polyhedral(G: Array, mu: Array, shared: bool, rtol: float) -> tuple[
     distance = float(np.abs(r).max() if shared else np.abs(r).sum())
     if not distance > 0.0:
         return mu, r
-    start = np.minimum(mu / distance, MAX_WEIGHT / float(np.abs(G).max()))
+    largest = max(MAX_WEIGHT, 0.1 * rtol / EPS) / float(np.abs(G).max())
+    start = np.minimum(mu / distance, largest)
     x, v = interior_point(G, r / distance - start @ G, start, shared, rtol)
     mu = np.maximum(mu + distance * (x - start), 0.0)
     return mu / mu.sum(), v

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._internal.escaping import for_terminal
 from .._internal.typing import Index
 from .._internal.validation import preview
 from ..errors import DataError, MissingExtraError
@@ -84,7 +85,7 @@ def label(name: str, length: int = NAME_LENGTH) -> str:
     >>> label("the number of days since the last payment in $")
     'the number of days…last payment in \\$'
     """
-    name = " ".join(str(name).split()) or "(no name)"
+    name = for_terminal(" ".join(str(name).split())) or "(no name)"
     if len(name) > length:
         name = name[: length // 2].rstrip() + "…" + name[1 - length // 2 :].lstrip()
     return name.replace("$", r"\$")

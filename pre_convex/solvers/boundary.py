@@ -23,9 +23,9 @@ from ..solution import Solution, Stage, Status
 from .settings import Clock, Settings
 from .stages import newton
 
-__all__ = ["solve_on_boundary", "solve_on_exposed_face"]
+__all__ = ["closer", "solve_on_boundary", "solve_on_exposed_face"]
 
-#: largest tolerance on a face: the weights must match the target closely, since δ itself diverges
+#: largest tolerance on a face
 FACE_TOL = 1e-10
 #: sines of the angles by which rows must lie below a face: the second for faces that round-off hardly tells from others
 MIN_SINES = (1e-6, 1e-9)
@@ -35,6 +35,11 @@ LIFTS = 3
 FASTER = 16.0
 #: limit on the doublings of a step along the normal of a face
 MAX_DOUBLINGS = 40
+
+
+def closer(settings: Settings) -> Settings:
+    """Settings for the rows of a face, where the weights must match the target closely, since δ itself diverges."""
+    return replace(settings, tol=min(0.01 * settings.tol, FACE_TOL))
 
 
 def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], Solution]) -> Solution | None:
@@ -51,10 +56,10 @@ def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], 
     found = solve(face)
     if found.status is Status.INFEASIBLE:  # the distance is that of the whole hull
         return None
-    reason = f"{count} exposed column{'' if count == 1 else 's'}, face of {face.reduced.n_q:,} rows"
+    reason = f"{count} exposed column{'' if count == 1 else 's'}, {face.columns.size} of {problem.k} columns left"
     stage = Stage("face", problem.n_q, 2, seconds, math.nan, reason)
-    optimal = found.status is Status.OPTIMAL
-    if found.status is Status.BOUNDARY:  # on a face of the face
+    optimal = found.status is Status.OPTIMAL and bool(face.recession)
+    if found.status is Status.BOUNDARY and face.recession:  # on a face of the face
         return _far_from_both(problem, face, found)
     return replace(
         found,
@@ -97,7 +102,7 @@ def _shifted(certificate: Certificate, face: ExposedFace) -> Certificate:
 
 def _on_all_rows(face: ExposedFace, found: Solution) -> Array:
     """Weights of all rows, from those of the face."""
-    if not face.reduced.rows.in_memory:
+    if found.mu.size == face.whole.n_q:
         return found.mu
     return _on_rows(face.whole, np.flatnonzero(logits(face.whole.rows, np.zeros(face.whole.k)) > -np.inf), found.mu)
 
@@ -118,7 +123,7 @@ def solve_on_boundary(problem: RatioProblem, hull: Hull, solution: Solution, set
         if found is None:
             continue
         face = restrict(problem, found[0])
-        inside = newton(face, make_penalty(face), replace(settings, tol=min(0.01 * tol, FACE_TOL)))
+        inside = newton(face, make_penalty(face), closer(settings))
         mu = _on_rows(problem, found[0], _lifted(face.rows, np.exp(face.log_mu(inside.delta))))
         delta = _far_along(problem, inside.delta, found[1], mu, tol)
         share = log_sum_exp(problem.log_base[found[0]])

@@ -22,7 +22,7 @@ from ..feasibility.hull import Hull, Position, minimal_radius
 from ..penalties import BallPenalty, NoPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution, Stage, Status
-from .boundary import solve_on_boundary, solve_on_exposed_face
+from .boundary import closer, solve_on_boundary, solve_on_exposed_face
 from .family import newton_linked
 from .registry import ConeCall, find_solver
 from .settings import Clock, Settings, make_settings
@@ -173,18 +173,25 @@ def solve_newton(
     """Solve by the Newton engine, on the face of exposed columns if there is one."""
 
     def on(face: ExposedFace) -> Solution:
-        inner = None if start is None else start[face.columns]
-        return _solve_newton(face.reduced, make_penalty(face.reduced), settings, formulation, inner, verbose)
+        inner, penalty = None if start is None else start[face.columns], make_penalty(face.reduced)
+        on_rows = closer(settings) if face.recession else settings
+        return _solve_newton(face.reduced, penalty, settings, formulation, inner, verbose, on_rows)
 
     exposed = isinstance(terms, NoPenalty) and not problem.has_intercept
     limit = solve_on_exposed_face(problem, on) if exposed else None
-    return limit or _solve_newton(problem, terms, settings, formulation, start, verbose)
+    return limit or _solve_newton(problem, terms, settings, formulation, start, verbose, settings)
 
 
 def _solve_newton(
-    problem: RatioProblem, terms: Penalty, settings: Settings, formulation: str, start: Array | None, verbose: bool
+    problem: RatioProblem,
+    terms: Penalty,
+    settings: Settings,
+    formulation: str,
+    start: Array | None,
+    verbose: bool,
+    on_rows: Settings,
 ) -> Solution:
-    """Stages, then the hull if they prove nothing, then the face that holds the target."""
+    """Stages, with settings of their own, then the hull if they prove nothing, then the face that holds the target."""
     started = time.perf_counter()
     if problem.k >= problem.n_q and isinstance(terms, BallPenalty) and not problem.has_intercept:
         # the target is seldom in the hull of fewer rows than columns, and the hull is found sooner than a Newton step
@@ -192,7 +199,7 @@ def _solve_newton(
         if outside is not None:
             return replace(outside, solve_time=time.perf_counter() - started)
     try:
-        found = _engine(problem)(problem, terms, settings, start=start, verbose=verbose)
+        found = _engine(problem)(problem, terms, on_rows, start=start, verbose=verbose)
     except SolveError as error:  # constraints without a solution
         return _failed_solution(problem, "newton", formulation, settings=settings, claim=str(error))
     status = Status.OPTIMAL if _is_optimal(problem, terms, settings, found) else Status.INACCURATE
@@ -425,20 +432,24 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
     if solution.status is Status.INFEASIBLE and solution.hull is None:
         return InfeasibleError(_separated_message(problem, solution.delta), solution)
     if solution.status is Status.INFEASIBLE and solution.hull is not None:
+        lowest, highest = problem.ranges
+        off = np.flatnonzero((problem.target < lowest) | (problem.target > highest))
+        outside = tuple(problem.feature_names[i] for i in off)
         advised = InfeasibleError("", solution, solution.hull).advised_radius
-        return InfeasibleError(_infeasible_message(problem, solution.hull, advised), solution, solution.hull)
+        message = _infeasible_message(problem, solution.hull, advised, outside)
+        return InfeasibleError(message, solution, solution.hull, outside)
     report = f" {solution.solver} reported: {solution.claim}." if solution.claim else ""
     if solution.status is Status.BOUNDARY:
         return BoundaryError(f"{solution.status}{report}", solution)
     if solution.status is Status.FAILED:
         return SolveError(f"{solution.status}{report}", solution)
-    outside = ""
+    note = ""
     if solution.hull is not None and solution.hull.lower > problem.radius:
-        outside = (
+        note = (
             f" The target is at distance {solution.hull.radius:.6g} from the hull of the q features, and the penalty "
             "and constraints may not keep delta bounded."
         )
-    return SolveError(f"{solution.status} {solution.certificate}.{outside}{report}", solution)
+    return SolveError(f"{solution.status} {solution.certificate}.{note}{report}", solution)
 
 
 def _separated_message(problem: RatioProblem, delta: Array) -> str:
@@ -456,7 +467,7 @@ def _separated_message(problem: RatioProblem, delta: Array) -> str:
     )
 
 
-def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float) -> str:
+def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float, outside: tuple[str, ...]) -> str:
     """Message with the distance to the hull, the features that contribute most, and remedies."""
     residual = -hull.weights @ problem.rows.take(hull.index).features
     lowest, highest = problem.ranges
@@ -468,8 +479,10 @@ def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float) -> st
         low, high, b = float(lowest[i]), float(highest[i]), float(problem.target[i])
         where = "" if low <= b <= high else f", target {b:.4g} outside the q range [{low:.4g}, {high:.4g}]"
         shares.append(f"{problem.feature_names[i]} ({share[i]:.0%} of the distance{where})")
+    names = ", ".join(outside[:5]) + (" and others" if len(outside) > 5 else "")
+    first = f"remove the p rows outside the q range of {names}; " if outside else ""
     return (
         f"The target is at distance {hull.radius:.6g} from the hull of the q features in norm {problem.norm:g}, more "
         f"than the radius {problem.radius:g}, so no weights on the q sample match it. Features: {'; '.join(shares)}. "
-        f"Remedies: use a radius of {advised:g} or more; add q samples where the p sample is; drop features."
+        f"Remedies: {first}use a radius of {advised:g} or more; add q samples where the p sample is; drop features."
     )

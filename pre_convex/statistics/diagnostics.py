@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.entropy import effective_sample_size, safe_log
+from .._internal.escaping import for_terminal
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import as_vector, read_only
@@ -106,7 +107,7 @@ class Diagnostics:
             f"distance to the hull    {self.hull_distance:.4g}",
             f"condition number        {self.condition:.3g}, free directions {self.free_directions}",
         ]
-        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+        return "\n".join([*lines, *(f"warning: {for_terminal(text)}" for text in self.warnings)])
 
 
 def pareto_k(log_weights: Any) -> float:

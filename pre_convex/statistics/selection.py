@@ -11,6 +11,7 @@ import numpy as np
 from .._internal.entropy import log_normalise, log_sum_exp
 from .._internal.linear_algebra import symmetric_root
 from .._internal.rng import Rng, as_generator, as_seed
+from .._internal.snapshots import freeze
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, as_count, as_flag, as_fraction, as_matrix, read_only
@@ -262,8 +263,9 @@ def _held_out(problem: RatioProblem, test_p: Any, test_q: Any, radii: Array) -> 
     F_p, w = problem.features_p, problem.log_weights_p
     F_q, a = problem.features_q, problem.log_base
     train_w = log_normalise(w[~test_p])
+    train_F = freeze(F_q[~test_q])
     train = RatioProblem(
-        np.exp(train_w) @ F_p[~test_p], F_q[~test_q], a[~test_q], norm=problem.norm, feature_names=problem.feature_names
+        np.exp(train_w) @ F_p[~test_p], train_F, a[~test_q], norm=problem.norm, feature_names=problem.feature_names
     )
     test_w, test_a = np.exp(log_normalise(w[test_p])), log_normalise(a[test_q])
     scores = np.full(len(radii), -np.inf)

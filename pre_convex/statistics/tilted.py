@@ -81,6 +81,7 @@ class TiltedProblem:
     @single_threaded_blas()
     def q(self) -> QMoments:
         """Sums over the q rows, in one pass."""
+        self.problem._check_unchanged()
         columns = np.array([one.feature for one in self.recession], dtype=np.intp)
         return q_moments(self.problem.rows, self.delta, columns)
 
@@ -88,6 +89,7 @@ class TiltedProblem:
     @single_threaded_blas()
     def p(self) -> PMoments:
         """Sums over the p rows, in one pass."""
+        self.problem._check_unchanged()
         return p_moments(self.rows_p)
 
     @property

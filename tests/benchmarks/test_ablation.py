@@ -23,7 +23,8 @@ def test_boundary_answers_are_lost_without_the_boundary():
     from special_cases import SPECIAL_CASES
 
     targets = {"inside": [0.3, 0.4], "face": [1.0, 0.5], "corner": [0.0, 1.0], "outside": [2.0, 0.5]}
-    named = [Named("square", name, pre.RatioProblem(target, SQUARE)) for name, target in targets.items()]
+    turn = np.array([[1.0, 1.0], [1.0, 2.0]])  # after it no column exposes these faces
+    named = [Named("square", name, pre.RatioProblem(target @ turn, SQUARE @ turn)) for name, target in targets.items()]
     baseline = solve_all(named)
     assert [found.status for found, _ in baseline] == ["OPTIMAL", "BOUNDARY", "BOUNDARY", "INFEASIBLE"]
     cases = {case.name: case for case in SPECIAL_CASES}

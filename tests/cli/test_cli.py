@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pre_convex as pre
+from pre_convex.cli.fit import OUTPUTS
 
 
 def run(*arguments, cwd=None, env=None):
@@ -23,8 +24,9 @@ def run(*arguments, cwd=None, env=None):
 
 
 def test_demo_certifies_the_answer_of_every_solver_and_writes_a_figure(tmp_path):
-    result = run("demo", "--rows", "200", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+    for rows in ("20", "200"):  # the second figure replaces the first
+        result = run("demo", "--rows", rows, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     cone = [(solver, formulation) for solver in pre.installed_solvers()[1:] for formulation in ("primal", "dual")]
     for solver, formulation in [("newton", "both"), *cone]:
@@ -120,3 +122,74 @@ def test_fit_chooses_radius_and_solver(files, run_here):
     options = ("--solver", "CLARABEL", "--formulation", "dual")
     result = run_here("fit", "P.npz", "Q.npz", *likelihoods, *options, cwd=files)
     assert "CLARABEL, dual" in result.stdout
+
+
+ODD = ("[/x]", "[bold]a", ":bug:", "a[0]", "\x1b[31mred")
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_names_of_files_are_printed_as_they_are(files, run_here, name):
+    shown = name.replace("\x1b", r"\x1b")
+    for command in (
+        ("explore", "--no-open", "--out", f"{name}.html"),
+        ("teach", "1", "--no-open", "--out", name),
+        ("fit", "P.npz", "Q.npz", "--out", f"{name}-fit"),
+    ):
+        result = run_here(*command, cwd=files)
+        assert result.returncode == 0, result.stderr
+        assert shown in result.stdout
+        assert "\x1b" not in result.stdout
+    result = run_here("fit", name, "Q.csv", cwd=files)
+    assert result.returncode == 2
+    assert shown in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        (("explore", "--no-open", "--out", "page.html"), "page.html"),
+        (("fit", "P.csv", "Q.csv", "--out", "out"), "out/results.json"),
+        (("fit", "P.csv", "Q.csv", "--out", "out"), "out/weights.csv"),
+        (("fit", "P.csv", "Q.csv", "--out", "out"), "out/ratio.png"),
+        (("teach", "1", "--no-open", "--out", "out"), "out/01_two_samples.ipynb"),
+    ],
+)
+def test_a_file_of_others_is_replaced_only_if_asked(files, run_here, command, output):
+    path = files / output
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mine")
+    before = sorted(files.rglob("*"))
+    result = run_here(*command, cwd=files)
+    assert result.returncode == 2
+    assert "--out" in result.stderr
+    assert "--replace" in result.stderr
+    assert path.read_text() == "mine"
+    assert sorted(files.rglob("*")) == before
+    # the plot of the ratio is only drawn for two columns
+    arguments = ("--loglik-p", "ll", "--loglik-q", "ll") if command[0] == "fit" else ()
+    result = run_here(*command, *arguments, "--replace", cwd=files)
+    assert result.returncode == 0, result.stderr
+    assert path.read_bytes() != b"mine"
+
+
+def test_an_explorer_replaces_an_older_one(tmp_path, run_here):
+    for _ in range(2):
+        assert run_here("explore", "--no-open", cwd=tmp_path).returncode == 0
+
+
+def test_fit_checks_every_file_that_it_may_write(files, run_here):
+    options = ("--loglik-p", "ll", "--loglik-q", "ll", "--radius", "cv", "--out", "out")
+    assert run_here("fit", "P.csv", "Q.csv", *options, cwd=files).returncode == 0
+    assert {path.name for path in (files / "out").iterdir()} == set(OUTPUTS)
+
+
+def test_names_that_look_like_formulas_are_text_in_spreadsheets(files, run_here):
+    rng = np.random.default_rng(0)
+    for name in "PQ":
+        table(files / f"{name}2.csv", rng.normal(size=(90, 2)), np.zeros(90), ("=1+2", "@x"))
+    options = ("--loglik-p", "ll", "--loglik-q", "ll", "--out", "o")
+    assert run_here("fit", "P2.csv", "Q2.csv", *options, cwd=files).returncode == 0
+    cells = [line.split(",")[0] for line in (files / "o" / "coefficients.csv").read_text().splitlines()]
+    assert cells == ["feature", "'=1+2", "'@x"]
+    assert json.loads((files / "o" / "results.json").read_text())["features"] == ["=1+2", "@x"]

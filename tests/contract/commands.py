@@ -70,6 +70,9 @@ def make_files(folder: Path) -> None:
     write(folder / "other.csv", "height\n1\n2\n")
     write(folder / "file", "in the way")
     (folder / "dir").mkdir()
+    (folder / "taken").mkdir()
+    for name in ("weights.csv", "scores.csv", "01_two_samples.py", "demo.png"):
+        write(folder / "taken" / name, "of others")
     np.savez(folder / "bg.npz", x=rng.normal(size=(50, 6)))
     np.savez(folder / "sg.npz", x=2 * rng.normal(size=(50, 6)))
     np.savez(folder / "short.npz", x=rng.normal(size=(50, 3)))
@@ -105,6 +108,7 @@ VALUES: dict[tuple[str, ...], list[tuple[str, ...]]] = {
         ("--seed", "text", "x"),
         ("--out", "a file", "file"),
         ("--out", "below a file", "file/out"),
+        ("--out", "with files of others", "taken"),
     ],
     DETECT: [
         ("--prior-p", "no such file", "no.npz", "no.npz"),
@@ -138,6 +142,7 @@ VALUES: dict[tuple[str, ...], list[tuple[str, ...]]] = {
         ("--seed", "negative", "-1"),
         ("--peaks", "zero", "0"),
         ("--out", "a file", "file"),
+        ("--out", "with files of others", "taken"),
     ],
     DEMO: [
         ("--rows", "too few", "19"),
@@ -145,6 +150,7 @@ VALUES: dict[tuple[str, ...], list[tuple[str, ...]]] = {
         ("--tol", "zero", "0"),
         ("--tol", "NaN", "nan"),
         ("--out", "a file", "file"),
+        ("--out", "with a file of others", "taken"),
     ],
     EXPERIMENT: [
         ("--seed", "negative", "-1"),
@@ -153,10 +159,11 @@ VALUES: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ],
     ("explore", "--no-open"): [
         ("--out", "a folder", "dir"),
+        ("--out", "a file of others", "file"),
         ("--out", "below a file", "file/x"),
         ("--out", "a device", "/dev/null"),
     ],
-    ("teach", "1", "--no-open"): [("--out", "a file", "file")],
+    ("teach", "1", "--no-open"): [("--out", "a file", "file"), ("--out", "with files of others", "taken")],
     ("bench",): [
         ("--set", "unknown", "smokey"),
         ("--set", "a folder without one", "dir"),

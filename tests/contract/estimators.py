@@ -204,6 +204,7 @@ def summaries() -> Iterator[Row]:
             "percent, where there are no intervals",
             lambda name=name: getattr(SHRUNK, name)(level=95.0),
         )
+    yield from flag("save", "overwrite", lambda v: pre.save(FIT, "fit.npz", overwrite=v))
     yield from share("PosteriorRatio.log_ratio_interval", "level", lambda v: FIT.log_ratio_interval(NEW, v))
     yield from share("PosteriorRatio.in_region", "level", lambda v: FIT.in_region([0.0, 0.0], v))
     kinds = ("covariance", "conf_int", "divergence_interval", "divergence_p_value", "wald_test", "inference")

@@ -582,6 +582,8 @@ def _named() -> Iterator[FileRow]:
         named="PosteriorRatio",
     )
     yield FileRow("save", "fit", "not an estimator", lambda _: 3, save)
+    others = _place("fit.npz", _old)
+    yield FileRow("save", "path", "a file of others", others, lambda path: pre.save(fitted(), path))
 
 
 ROWS: list[FileRow] = [*_named(), *(row for reader in READERS for row in _reading(reader)), *ODD, *_writing()]

@@ -79,8 +79,9 @@ def test_other_numbers_become_float64(kind):
     np.testing.assert_array_equal(problem.features_q, x.astype(float))
 
 
-def test_the_features_are_a_read_only_view_of_the_array():
+def test_the_features_are_a_read_only_view_of_a_read_only_array():
     _, x_q, _, _ = samples()
+    x_q.flags.writeable = False
     problem = pre.RatioProblem(np.zeros(6), x_q)
     assert problem.features_q.dtype == np.float32
     assert np.shares_memory(problem.features_q, x_q)
@@ -117,6 +118,7 @@ def test_inference_diagnostics_and_cone_solvers_take_float32():
 def test_a_problem_and_its_passes_need_little_memory_beyond_the_data(kind, offset):
     rng = np.random.default_rng(0)
     F = rng.normal(offset, 1.0, (400_000, 20)).astype(kind)
+    F.flags.writeable = False  # or it would be copied, at this size
     tracemalloc.start()
     try:
         problem = pre.RatioProblem(np.full(20, offset + 0.05), F)

@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pytest
 from zoo import samples
 
 import pre_convex as pre
@@ -52,3 +53,19 @@ def test_a_summary_names_the_extra_that_the_tail_index_needs(monkeypatch):
     fit = pre.KLIEP().fit(x + 0.2, x)
     assert np.isnan(fit.diagnostics().pareto_k_mu)
     assert "pre_convex[diagnostics]" in dict(fit.summary().notes)["Pareto k"]
+
+
+def test_names_are_escaped_in_every_format():
+    x_p, x_q, *_ = samples()
+    pandas = pytest.importorskip("pandas")
+    names = ["[10, 20)\x1b[31m", "<script>*"]
+    report = pre.KLIEP().fit(*(pandas.DataFrame(x, columns=names) for x in (x_p, x_q))).summary()
+    text = str(report)
+    assert text.replace("\n", "").isprintable()
+    assert "[10, 20)" in text
+    lines = text.splitlines()
+    assert len(lines[4]) == len(lines[5]) == len(lines[2])
+    assert "<script>" not in report._repr_html_()
+    body = report.to_latex().splitlines()[4:6]
+    assert body[0].startswith("{[}10, 20)")
+    assert all(row.endswith(r"\\") and row.count(" & ") == 6 for row in body)

@@ -173,3 +173,18 @@ def test_bounds_hold_in_rational_arithmetic_in_any_units_and_at_any_offset(norm,
     length = {2: 2, np.inf: 1, 1: np.inf}[norm]
     assert exact_norm_within([x * Fraction(float(hull.lower)) for x in v], length, height)
     assert hull.lower >= 0.99 * hull.radius
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_distance_beside_timestamps_is_that_without_them(norm):
+    """A category that no q row has; microseconds since 1970 can be matched exactly, so that they add no distance."""
+    rng = np.random.default_rng(0)
+    level_p, level_q = rng.integers(0, 12, 1500), rng.integers(0, 11, 3000)
+    categories = [(level[:, None] == np.arange(12)).astype(float) for level in (level_p, level_q)]
+    times = [np.floor(1.7e15 + 2e12 * rng.random((n, 1))) for n in (1500, 3000)]
+    alone = minimal_radius(pre.RatioProblem(categories[0].mean(axis=0), categories[1], norm=norm))
+    both = [np.hstack(pair) for pair in zip(categories, times, strict=True)]
+    hull = minimal_radius(pre.RatioProblem(both[0].mean(axis=0), both[1], norm=norm))
+    assert alone.lower <= hull.radius
+    assert hull.radius <= 1.05 * alone.radius
+    assert hull.lower >= 0.95 * alone.radius

@@ -346,3 +346,28 @@ def test_a_target_on_an_edge_is_not_outside_by_round_off(scale, shift):
         positions.add(hull.position)
     # a target that was rounded may be inside
     assert positions == {Position.BOUNDARY} if shift == 0.0 else Position.OUTSIDE not in positions
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_radius_that_an_error_advises_works(norm, seed):
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(200, 4))
+    problem = pre.RatioProblem(F.mean(axis=0) + rng.normal(size=4) * 4.0, F, norm=norm)
+    with pytest.raises(pre.InfeasibleError) as error:
+        pre.solve(problem)
+    advised = error.value.advised_radius
+    assert f"a radius of {advised:g} or more" in str(error.value)
+    assert advised >= 1.1 * error.value.minimal_radius
+    assert pre.solve(problem.with_radius(float(f"{advised:g}"))).ok
+
+
+def test_without_the_p_rows_that_an_error_names_there_is_a_solution():
+    """A category that the q side lacks."""
+    rng = np.random.default_rng(0)
+    level_p, level_q = rng.integers(0, 4, 300), rng.integers(0, 3, 300)
+    x_p, x_q = ((level[:, None] == np.arange(4)).astype(float) for level in (level_p, level_q))
+    with pytest.raises(pre.InfeasibleError, match="remove the p rows outside the q range of x3") as error:
+        pre.KLIEP().fit(x_p, x_q)
+    assert error.value.outside == ("x3",)
+    assert pre.KLIEP().fit(x_p[level_p != 3], x_q).solution_.ok

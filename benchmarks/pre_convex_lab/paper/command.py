@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from pre_convex.errors import MissingExtraError
 
@@ -27,18 +25,17 @@ def experiment(
     ] = None,
 ) -> None:
     """Rerun an experiment of the paper and compare our numbers with the paper's."""
-    from pre_convex.cli.console import make_folder, new_table  # the app imports this module
+    from pre_convex.cli.console import make_folder, new_console, new_table  # the app imports this module
 
     from . import EXPERIMENTS, Setting, load_experiment
 
-    console = Console()
     if name == "list":
         table = new_table()
         table.add_column("experiment")
         table.add_column("question")
         for each in EXPERIMENTS:
             table.add_row(each, load_experiment(each).TITLE)
-        console.print(table)
+        new_console().print(table)
         return
     names = EXPERIMENTS if name == "all" else (name,)
     for each in names:
@@ -46,29 +43,30 @@ def experiment(
     make_folder(out)
     setting = Setting(quick=quick, seed=seed, show=True, mnist=mnist)
     for each in names:
-        _perform(console, each, setting, out)
+        _perform(each, setting, out)
 
 
-def _perform(console: Console, name: str, setting: Setting, out: Path) -> None:
+def _perform(name: str, setting: Setting, out: Path) -> None:
     """Run one experiment, print its findings and write its result."""
-    from pre_convex.cli.console import new_table
+    from pre_convex._internal.escaping import for_terminal
+    from pre_convex.cli.console import new_console, new_table, show
     from pre_convex.errors import renamed_arguments
 
     from . import load_experiment, perform, write_outcome
 
-    console.print(f"[bold]{name}[/bold]: {load_experiment(name).TITLE}")
+    show(f"{name}: {load_experiment(name).TITLE}", wrap=True)
     outcome, record = perform(name, setting)
     table = new_table()
     for column in ("measured", "here", "paper", "verdict"):
         table.add_column(column, overflow="fold")
     for finding in outcome.findings:
-        table.add_row(*map(escape, (finding.question, finding.ours, finding.paper, finding.verdict)))
-    console.print(table)
-    console.print(f"Verdict: {outcome.verdict}", markup=False, highlight=False)
+        table.add_row(*map(for_terminal, (finding.question, finding.ours, finding.paper, finding.verdict)))
+    new_console().print(table)
+    show(f"Verdict: {outcome.verdict}", wrap=True)
     try:
         with renamed_arguments({"folder": "--out"}):
             for path in write_outcome(record, out):
-                console.print(f"written: {path}", markup=False, soft_wrap=True)
+                show(f"written: {path}")
     except MissingExtraError as error:
-        console.print(f"No figure: {error}", markup=False)
-    console.print()
+        show(f"No figure: {error}")
+    show("")

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
-from pre_convex.cli.console import make_folder, new_table
+from pre_convex._internal.escaping import for_terminal
+from pre_convex.cli.console import check_outputs, make_folder, new_console, new_table, show
 from pre_convex.cli.process import say
 from pre_convex.data.files import report_write_errors
 from pre_convex.errors import DataError, MissingExtraError, renamed_arguments
@@ -102,7 +101,6 @@ def _run(
     from .sets import DEFAULT_SETS
     from .settings import sort_tolerances
 
-    console = Console()
     # check names and numbers first, so that a typo creates no folder
     chosen_sets = [_find_set(name) for name in _split_sets(sets)] or DEFAULT_SETS
     tolerances = sort_tolerances([_number(text) for text in _split(tols)])
@@ -121,11 +119,11 @@ def _run(
             time_limit=time_limit,
             memory_limit=memory_limit,
             jobs=jobs,
-            show=console.is_terminal,
+            show=new_console().is_terminal,
             fresh=fresh,
         )
-        _print_summary(console, result.rows)
-        _write_report(console, result, out, "--out")
+        _print_summary(result.rows)
+        _write_report(result, out, "--out")
 
 
 @bench.command("sets")
@@ -142,12 +140,12 @@ def list_sets() -> None:
         try:
             test_set = load_set(name)
         except MissingExtraError as error:
-            table.add_row(name, "", "", "", escape(str(error)))
+            table.add_row(name, "", "", "", for_terminal(str(error)))
             continue
         counts = Counter(case.truth for case in test_set.cases)
         kinds = "\n".join(f"{counts[truth]} {truth.value}" for truth in Truth if counts[truth])
-        table.add_row(name, str(test_set.version), str(len(test_set.cases)), kinds, escape(test_set.title))
-    Console().print(table)
+        table.add_row(name, str(test_set.version), str(len(test_set.cases)), kinds, for_terminal(test_set.title))
+    new_console().print(table)
 
 
 @bench.command()
@@ -163,14 +161,13 @@ def export(
 
     if kind not in FORMATS:
         raise DataError("--format", f"{kind!r} is not known", f"use {' or '.join(FORMATS)}")
-    console = Console()
     with renamed_arguments({"set": "SET", "sets": "SET", "folder": "SET"}):
         (loaded,) = find_sets(_find_set(test_set))
     with renamed_arguments({"folder": "DIR", "path": "DIR", "test_set": "SET"}):
         paths = write_set(loaded, folder) if kind == "npz" else export_cbf(loaded, folder)
     size = sum(path.stat().st_size for path in paths) / 1e6
-    console.print(f"{len(loaded.cases)} cases, {len(paths)} files, {size:.3g} MB", highlight=False)
-    console.print(f"written: {paths[-1]}", markup=False, highlight=False, soft_wrap=True)
+    show(f"{len(loaded.cases)} cases, {len(paths)} files, {size:.3g} MB")
+    show(f"written: {paths[-1]}")
 
 
 @bench.command()
@@ -178,9 +175,9 @@ def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of
     """Write the report of a stored run again."""
     from .records import read_run
 
-    result, console = read_run(folder), Console()
-    _print_summary(console, result.rows)
-    _write_report(console, result, folder, "DIR")
+    result = read_run(folder)
+    _print_summary(result.rows)
+    _write_report(result, folder, "DIR")
 
 
 @bench.command("compare")
@@ -188,6 +185,7 @@ def compare_runs(
     before: Annotated[Path, typer.Argument(metavar="A", help="Folder of a run.")],
     now: Annotated[Path, typer.Argument(metavar="B", help="Folder of the run to compare with it.")],
     out: Annotated[Path | None, typer.Option(help="Markdown file for the whole comparison.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Show what changed between two runs."""
     from pre_convex.data.files import write_text
@@ -195,23 +193,25 @@ def compare_runs(
     from .comparison import compare
     from .records import read_run
 
-    comparison, console = compare(read_run(before), read_run(now)), Console()
-    for line in comparison.lines(min(console.width, 100)):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if out is not None:
+        check_outputs([out], replace)
+    comparison = compare(read_run(before), read_run(now))
+    for line in comparison.lines(min(new_console().width, 100)):
+        show(line)
     if out is not None:
         with report_write_errors("--out", out):
             write_text(out, comparison.to_markdown())
-        console.print(f"written: {out}", markup=False, highlight=False, soft_wrap=True)
+        show(f"written: {out}")
 
 
-def _print_summary(console: Console, rows: Sequence[Row]) -> None:
+def _print_summary(rows: Sequence[Row]) -> None:
     """Print the success of every contender at every tolerance, and false claims."""
     if rows:
-        _print_success(console, rows)
-        _print_false_claims(console, rows)
+        _print_success(rows)
+        _print_false_claims(rows)
 
 
-def _print_success(console: Console, rows: Sequence[Row]) -> None:
+def _print_success(rows: Sequence[Row]) -> None:
     from .document import format_tol
     from .metrics import Verdict
     from .summary import contenders, sets_and_total, successes, tols
@@ -230,17 +230,17 @@ def _print_success(console: Console, rows: Sequence[Row]) -> None:
         counts = sum((Counter(dict(s.counts)) for s in own), Counter())
         text = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in failures if counts[verdict])
         cells = [f"{s.solved} of {s.rows}" if s.rows else "–" for s in own]
-        table.add_row(escape(contender), *cells, *([text] if len(table.columns) > len(cells) + 1 else []))
-    console.print(table)
+        table.add_row(for_terminal(contender), *cells, *([text] if len(table.columns) > len(cells) + 1 else []))
+    new_console().print(table)
 
 
-def _print_false_claims(console: Console, rows: Sequence[Row]) -> None:
+def _print_false_claims(rows: Sequence[Row]) -> None:
     from .document import format_tol
     from .summary import false_claims
 
     wrong = [f for f in false_claims(rows) if f.false_optimal or f.false_infeasible]
     if not wrong:
-        console.print("No false claims.")
+        show("No false claims.")
         return
     table = new_table()
     table.add_column("false claims", overflow="fold")
@@ -249,18 +249,18 @@ def _print_false_claims(console: Console, rows: Sequence[Row]) -> None:
     for f in wrong:
         optimal = f"{f.false_optimal} of {f.claimed_optimal}"
         infeasible = f"{f.false_infeasible} of {f.claimed_infeasible}"
-        table.add_row(escape(f.contender), format_tol(f.tol), optimal, str(f.gross), infeasible)
-    console.print(table)
+        table.add_row(for_terminal(f.contender), format_tol(f.tol), optimal, str(f.gross), infeasible)
+    new_console().print(table)
 
 
-def _write_report(console: Console, result: Run, folder: Path, option: str) -> None:
+def _write_report(result: Run, folder: Path, option: str) -> None:
     """Write the report and print its paths."""
     from .report import write_report
 
     with renamed_arguments({"folder": option}):
         paths = write_report(result, folder)[:2]
     for path in paths:
-        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
+        show(f"written: {path}")
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

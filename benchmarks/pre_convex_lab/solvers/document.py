@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from pre_convex._internal.escaping import for_html, for_markdown
 
 __all__ = [
     "Part",
@@ -162,29 +163,28 @@ def format_fact(value: Any) -> str:
 
 def as_markdown(title: str, sections: Iterable[Section]) -> str:
     """The document as Markdown; pictures are links to their PNG files."""
-    blocks = [f"# {title}"]
+    blocks = [f"# {for_markdown(title)}"]
     for section in sections:
-        blocks.append(f"## {section.title}")
+        blocks.append(f"## {for_markdown(section.title)}")
         for part in section.parts:
             if isinstance(part, Table):
-                blocks += [f"**{part.caption}**", _markdown_table(part)]
+                blocks += [f"**{_markdown_inline(part.caption)}**", _markdown_table(part)]
             elif isinstance(part, Picture):
-                blocks += [f"![{part.alt}]({part.name}.png)", part.caption]
+                blocks += [f"![{for_markdown(part.alt)}]({part.name}.png)", _markdown_inline(part.caption)]
             else:
-                blocks.append(part)
+                blocks.append(_markdown_inline(part))
     return "\n\n".join(blocks) + "\n"
 
 
 def _markdown_table(table: Table) -> str:
     """A Markdown table."""
     lines = [
-        _pipes(table.columns),
+        _pipes(map(for_markdown, table.columns)),
         _pipes(["---" if i < table.text_columns else "--:" for i in range(len(table.columns))]),
     ]
     for i, row in enumerate(table.rows):
-        lines.append(
-            _pipes([f"**{_cell(word)}**" if (i, j) in table.bold else _cell(word) for j, word in enumerate(row)])
-        )
+        cells = map(for_markdown, row)
+        lines.append(_pipes(f"**{cell}**" if (i, j) in table.bold else cell for j, cell in enumerate(cells)))
     return "\n".join(lines)
 
 
@@ -193,9 +193,10 @@ def _pipes(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cell(word: str) -> str:
-    """Escape what would end a cell or start markup."""
-    return re.sub(r"([\\|*_<>])", r"\\\1", " ".join(word.split()))
+def _markdown_inline(text: str) -> str:
+    """Escape a paragraph except for code between backticks."""
+    parts = re.split(r"(`[^`]+`)", text)  # every second part is code
+    return "".join(part if i % 2 else for_markdown(part) for i, part in enumerate(parts))
 
 
 def plain_table(table: Table, width: int = 80) -> list[str]:
@@ -225,16 +226,16 @@ def as_html(title: str, sections: Sequence[Section]) -> str:
     """The document as one HTML page, with style and pictures embedded."""
     names = [_anchor(section.title) for section in sections]
     contents = "".join(
-        f'<li><a href="#{name}">{html.escape(section.title)}</a></li>'
+        f'<li><a href="#{name}">{for_html(section.title)}</a></li>'
         for name, section in zip(names, sections, strict=True)
     )
     body = "\n".join(
-        f'<section aria-labelledby="{name}">\n<h2 id="{name}">{html.escape(section.title)}</h2>\n'
+        f'<section aria-labelledby="{name}">\n<h2 id="{name}">{for_html(section.title)}</h2>\n'
         + "\n".join(_html_part(part) for part in section.parts)
         + "\n</section>"
         for name, section in zip(names, sections, strict=True)
     )
-    return PAGE.format(title=html.escape(title), style=STYLE, contents=contents, body=body)
+    return PAGE.format(title=for_html(title), style=STYLE, contents=contents, body=body)
 
 
 def _anchor(title: str) -> str:
@@ -248,8 +249,8 @@ def _html_part(part: Part) -> str:
     if isinstance(part, Picture):
         data = base64.b64encode(part.svg).decode("ascii")
         return (
-            f'<figure>\n<div class="box picture" role="region" tabindex="0" aria-label="{html.escape(part.name)}">'
-            f'<img alt="{html.escape(part.alt)}" src="data:image/svg+xml;base64,{data}"></div>\n'
+            f'<figure>\n<div class="box picture" role="region" tabindex="0" aria-label="{for_html(part.name)}">'
+            f'<img alt="{for_html(part.alt)}" src="data:image/svg+xml;base64,{data}"></div>\n'
             f"<figcaption>{_inline(part.caption)}</figcaption>\n</figure>"
         )
     return f"<p>{_inline(part)}</p>"
@@ -259,18 +260,18 @@ def _html_table(table: Table) -> str:
     """A table in a box that scrolls; consecutive rows with the same first cell are grouped."""
     kinds = [_cell_class(table, j) for j in range(len(table.columns))]
     head = "".join(
-        f'<th scope="col"{kind}>{html.escape(name)}</th>' for name, kind in zip(table.columns, kinds, strict=True)
+        f'<th scope="col"{kind}>{for_html(name)}</th>' for name, kind in zip(table.columns, kinds, strict=True)
     )
     lines, first = [], ""
     for i, row in enumerate(table.rows):
         cells = []
         for j, (word, kind) in enumerate(zip(row, kinds, strict=True)):
             tag, scope = ("th", ' scope="row"') if j == 0 else ("td", "")
-            inside = f"<strong>{html.escape(word)}</strong>" if (i, j) in table.bold else html.escape(word)
+            inside = f"<strong>{for_html(word)}</strong>" if (i, j) in table.bold else for_html(word)
             cells.append(f"<{tag}{scope}{kind}>{inside}</{tag}>")
         lines.append(f"<tr{' class=again' if i and row[0] == first else ''}>{''.join(cells)}</tr>")
         first = row[0]
-    label = html.escape(table.caption.replace("`", ""))
+    label = for_html(table.caption.replace("`", ""))
     return (
         f'<p class="caption" aria-hidden="true">{_inline(table.caption)}</p>\n'
         f'<div class="box" role="region" tabindex="0" aria-label="{label}"><table>\n'
@@ -287,7 +288,7 @@ def _cell_class(table: Table, column: int) -> str:
 
 def _inline(text: str) -> str:
     """Escape a paragraph, turn backticks into code, and keep numbers and % together."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text)).replace(" %", "&nbsp;%")
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", for_html(text)).replace(" %", "&nbsp;%")
 
 
 PAGE = """<!DOCTYPE html>

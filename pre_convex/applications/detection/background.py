@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._internal.rng import as_generator
+from ..._internal.snapshots import freeze
 from ..._internal.typing import Array, Index
 from ..._internal.validation import as_fraction, as_matrix, as_numbers, call_user_function, preview, read_only
 from ...errors import DataError
@@ -134,7 +135,7 @@ class Background:
         self.scores = read_only(np.sort(values))
         self.minimal_radius = minimal_radius
         self.made_for = made_for
-        self.reference = None if reference is None else as_matrix(reference, "reference")
+        self.reference = None if reference is None else freeze(as_matrix(reference, "reference").copy())
 
     def __repr__(self) -> str:
         return f"Background({len(self.scores)} scores, minimal_radius={self.minimal_radius:g})"

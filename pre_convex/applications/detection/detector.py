@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._internal.progress import track
 from ..._internal.rng import Rng
+from ..._internal.snapshots import freeze
 from ..._internal.threads import single_threaded_blas
 from ..._internal.typing import Array, Index
 from ..._internal.validation import (
@@ -269,7 +270,7 @@ class Detector:
         if background is not None:
             check_background(background, self._setup, fixed, scan=True)
         results = self._results(before, after, background, rate, verbose, warn, swap)
-        return Scan(**results, times=times, series=values, window=shape.window)
+        return Scan(**results, times=times, series=freeze(values.copy()), window=shape.window)
 
     def background(
         self,

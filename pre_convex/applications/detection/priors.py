@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._internal.snapshots import freeze
 from ..._internal.typing import Array, Index
 from ..._internal.validation import MAX_ENTRY, as_matrix, read_only
 from ...data.batch import BaseSummary, make_batch
@@ -141,6 +142,7 @@ def make_priors(prior_p: Any, prior_q: Any, noise: Any, features: Any, *, standa
     """Check the samples and compute their features; arguments as in :class:`~.detector.Detector`."""
     x_p, shape = as_windows(prior_p, "prior_p")
     x_q = as_windows_like(prior_q, "prior_q", shape, "prior_p")
+    x_p, x_q = x_p.copy(), x_q.copy()  # the caller may edit the samples later
     sample = np.concatenate([x[:: max(1, len(x) // 500)] for x in (x_p, x_q)])
     noise_model = make_noise(noise, shape, sample)
     apply, names = _feature_map(features, shape)
@@ -157,7 +159,7 @@ def make_priors(prior_p: Any, prior_q: Any, noise: Any, features: Any, *, standa
         F_p, F_q = (F_p - centre) / scale, (F_q - centre) / scale
     names = names if len(names) == F_q.shape[1] else tuple(f"f{i}" for i in range(F_q.shape[1]))
     p, q = (
-        PriorSample(x, read_only(F), read_only(noise_model.precompute(x)), noise_model)
+        PriorSample(x, freeze(F.copy()), read_only(noise_model.precompute(x)), noise_model)
         for x, F in ((x_p, F_p), (x_q, F_q))
     )
     return Priors(p, q, shape, names, shared=np.array_equal(x_p, x_q))

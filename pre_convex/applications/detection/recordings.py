@@ -19,7 +19,10 @@ from ...data.tables import read_table
 from ...errors import DataError
 from .results import Scan
 
-__all__ = ["Recording", "read_prior", "read_recording", "write_scan"]
+__all__ = ["SCAN_FILES", "Recording", "read_prior", "read_recording", "write_scan"]
+
+#: files of a scan
+SCAN_FILES = ("scores.csv", "scan.png")
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +130,9 @@ def write_scan(scan: Scan, folder: Path, rate: float | None = None) -> Iterator[
     """
     with report_write_errors("--out", folder):
         folder.mkdir(parents=True, exist_ok=True)
-        yield atomic_write(folder / "scores.csv", lambda path: _write_csv(scan.columns(), path))
+        yield atomic_write(folder / SCAN_FILES[0], lambda path: _write_csv(scan.columns(), path))
         figure = scan.plot(rate)
-        yield atomic_write(folder / "scan.png", lambda path: figure.savefig(path, format="png"))
+        yield atomic_write(folder / SCAN_FILES[1], lambda path: figure.savefig(path, format="png"))
 
 
 def _write_csv(columns: dict[str, Any], path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 
-__all__ = ["SCRIPTS", "page"]
+__all__ = ["SCRIPTS", "is_page", "page"]
 
 #: in dependency order
 SCRIPTS = (
@@ -56,3 +57,9 @@ def page() -> str:
     style = here.joinpath("style.css").read_text(encoding="utf-8")
     text = here.joinpath("page.html").read_text(encoding="utf-8")
     return text.replace("/*style*/", style).replace("/*script*/", script)
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is the page, of this version or another."""
+    with path.open("rb") as file:
+        return b"<title>Duality explorer \xc2\xb7 pre_convex</title>" in file.read(1000)

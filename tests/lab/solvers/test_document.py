@@ -17,7 +17,10 @@ from pre_convex_lab.solvers.document import (
 def test_markup_in_cells_is_escaped():
     table = Table("a `b` <c>", ("x|y", "z"), (("p|q*r*", "<i>"),), 1, frozenset({(0, 1)}))
     sections = [Section("<t>", (table, "text with `code` & <b>"))]
-    assert r"| p\|q\*r\* | **\<i\>** |" in as_markdown("t", sections)
+    markdown = as_markdown("t", sections)
+    assert r"| p\|q\*r\* | **\<i\>** |" in markdown
+    for part in (r"## \<t\>", r"**a `b` \<c\>**", r"| x\|y | z |", r"text with `code` \& \<b\>"):
+        assert part in markdown
     text = as_html("t", sections)
     assert "<strong>&lt;i&gt;</strong>" in text
     assert "<code>code</code> &amp; &lt;b&gt;" in text
