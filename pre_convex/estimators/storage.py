@@ -264,8 +264,9 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
 
 def _problem(header: dict[str, Any], arrays: dict[str, Any]) -> RatioProblem:
     """The problem of the fit; its constructor checks all arrays."""
+    given: dict[str, Any] = {name: freeze(arrays[name]) for name in ARRAYS if name in arrays}
     problem = RatioProblem(
-        **{name: freeze(arrays[name]) for name in ARRAYS if name in arrays},
+        **given,
         radius=header["radius"],
         norm=as_scalar(header["norm"], "norm") if header["norm"] != np.inf else np.inf,
         feature_names=_texts(header["feature_names"], "feature_names"),
