@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -219,13 +220,13 @@ class InfeasibleError(SolveError):
 
     @property
     def direction(self) -> Any:
-        """Separating direction v of unit dual norm."""
-        return self.hull.direction
+        """Separating direction v; of unit dual norm if there is a hull."""
+        return self.hull.direction if self.hull is not None else self.solution.delta
 
     @property
     def minimal_radius(self) -> float:
-        """Distance from the target to the hull of the q features."""
-        return float(self.hull.radius)
+        """Distance from the target to the hull of the q features; nan if it was not computed."""
+        return float(self.hull.radius) if self.hull is not None else math.nan
 
     @property
     def advised_radius(self) -> float:

@@ -2,6 +2,9 @@
 
 [P]    minimise over δ     ℓ_R(δ) = −⟨b,δ⟩ + log Σ_j exp(a_j + ⟨δ,F_j⟩) + R‖δ‖_*
 [D]    maximise over μ     Σ_j −μ_j log μ_j + μ_j a_j      s.t. μ ≥ 0, Σμ = 1, ‖b − F'μ‖ ≤ R
+
+That is the KL divergence without bounds. For another divergence φ, or bounds on the ratio μ_j/π_j, π = exp a, the loss
+is min over c of −c − ⟨b,δ⟩ + Σ_j φ*_j(c + ⟨δ,F_j⟩), and [D] maximises −Σ_j π_j φ(μ_j/π_j) within the bounds.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ._internal.entropy import log_normalise, log_sum_exp, negative_kl
-from ._internal.linear_algebra import EPS
+from ._internal.entropy import log_normalise, log_sum_exp, negative_kl, safe_log
+from ._internal.linear_algebra import EPS, schur_complement
 from ._internal.snapshots import Snapshot, freeze, unchecked
 from ._internal.threads import single_threaded_blas
 from ._internal.typing import Array, Index
@@ -23,21 +26,27 @@ from ._internal.validation import (
     as_flag,
     as_matrix,
     as_names,
+    as_numbers,
+    as_scalar,
     as_vector,
-    check_radius,
+    check_positive,
     column_names,
     duplicate,
+    preview,
     read_only,
 )
 from .data.dask_blocks import is_dask
 from .data.features import Autocorrelation, Concatenation, LagProducts, Linear, Polynomial, make_features
 from .data.kernels import Kernel
 from .data.likelihoods import log_likelihood
+from .data.linked import intercept_at, linked_tilt, linked_weights
 from .data.passes import Summary, column_ranges, log_weights, logits, tilt, weighted_sum
 from .data.rows import Rows, check_column_scale, make_rows, uniform_log_weights
 from .data.sides import assemble
+from .divergences import Divergence, Link, get_divergence
 from .errors import DataError
 from .penalties.norms import Norm, get_norm
+from .penalties.radius import as_radius, radius_excess, radius_value
 
 __all__ = ["RatioProblem", "as_problem"]
 
@@ -62,9 +71,11 @@ class RatioProblem:
     log_base : array of shape (n_q,), optional
         Log base weights up to a common constant, in practice the log-likelihoods of the q samples; −inf gives a row
         no weight. By default all rows weigh the same.
-    radius : float, default 0.0
+    radius : float, array of shape (k,) or dict, default 0.0
         R ≥ 0, the relaxation of the moment constraint ‖b − F'μ‖ ≤ R and the weight of the penalty R‖δ‖_*.
-        Zero matches the moments exactly.
+        Zero matches the moments exactly. An array has one R_i for each feature: |b − F'μ|_i ≤ R_i, whatever the norm,
+        with the penalty Σ R_i|δ_i|; 0 matches a feature exactly and inf leaves it out. A dict does the same by name,
+        ``{"age": 0.1}``; features without an entry are matched exactly, or to the value of the key ``...``.
     norm : {2, inf, 1}, default 2
         Norm of the moment constraint; δ is penalised by the dual norm. ``norm=2`` penalises the Euclidean length of δ,
         ``norm=inf`` its ℓ1 norm, so that δ is sparse, and ``norm=1`` its largest coefficient.
@@ -76,12 +87,21 @@ class RatioProblem:
         Log weights of the p side up to a common constant; equal weights by default. Needs ``features_p``.
     paired : bool, default False
         Whether row i of both sides is the same observation. Needs ``features_p`` with n_q rows.
+    divergence : {"kl", "chi2", "reverse-kl"}, default "kl"
+        Divergence of the weights from the base weights that [D] minimises.
+    bounds : pair (lo, hi), optional
+        Bounds lo ≤ μ_j/π_j ≤ hi on the ratio of weights to base weights, numbers or arrays of shape (n_q,); (0, inf) by
+        default. They must leave room for weights that sum to one.
+    max_weight : float, optional
+        The largest weight μ_j of a row, a share of the total.
 
     Examples
     --------
     >>> problem = RatioProblem(target=[0.2], features_q=[[-1.0], [0.0], [1.0]])
     >>> problem
     RatioProblem(n_q=3, k=1, radius=0, norm=2)
+    >>> RatioProblem([0.2], [[-1.0], [0.0], [1.0]], divergence="chi2", bounds=(0.5, 2.0))
+    RatioProblem(n_q=3, k=1, radius=0, norm=2, divergence='chi2', bounds=(0.5, 2))
     >>> problem.value([0.0])
     0.0
     >>> problem.gradient([0.0])
@@ -91,8 +111,12 @@ class RatioProblem:
     _rows: Rows
     _target: Array
     _feature_names: tuple[str, ...]
-    _radius: float
+    _radius: float | Array
     _norm: float
+    _divergence: Divergence
+    _bounds: tuple[Array | float, Array | float] | None
+    _max_weight: float | None
+    _link: Link
     _features_q: Array
     _log_base: Array
     _features_p: Array | None
@@ -106,12 +130,16 @@ class RatioProblem:
         target: Any,
         features_q: Any,
         log_base: Any = None,
-        radius: float = 0.0,
+        radius: Any = 0.0,
         norm: float = 2,
         feature_names: Any = (),
         features_p: Any = None,
         log_weights_p: Any = None,
         paired: bool = False,
+        *,
+        divergence: str = "kl",
+        bounds: Any = None,
+        max_weight: float | None = None,
     ) -> None:
         names = as_names(feature_names, "feature_names") or column_names(features_q)
         F = as_matrix(features_q, "features_q", names, limit=MAX_ENTRY, single=True)
@@ -137,6 +165,7 @@ class RatioProblem:
         elif log_weights_p is not None or paired:
             raise DataError("features_p", "is missing", "pass it, or leave log_weights_p and paired out")
         self._fill(b.copy(), F, a, radius, norm, names, F_p, log_w, paired)
+        self._set_link(divergence, bounds, max_weight)
 
     def _fill(
         self,
@@ -154,7 +183,7 @@ class RatioProblem:
         """Set all attributes, from arrays that have been validated and normalised but may be the caller's."""
         self._views = ()
         self._target, self._feature_names = read_only(target), feature_names
-        self._radius, self._norm = check_radius(radius), get_norm(norm).order
+        self._radius, self._norm = as_radius(radius, feature_names), get_norm(norm).order
         self._features_q, self._log_base = self._take(features_q, labels[0]), self._take(log_base, "log_base")
         self._features_p = None if features_p is None else self._take(features_p, labels[1])
         self._log_weights_p = None if log_weights_p is None else self._take(log_weights_p, "log_weights_p")
@@ -176,6 +205,36 @@ class RatioProblem:
     def _unchecked(self) -> AbstractContextManager[None]:
         """Do not check the arrays again inside; see :func:`~pre_convex._internal.snapshots.unchecked`."""
         return unchecked(self._views)
+
+    def _set_link(self, divergence: Any, bounds: Any, max_weight: Any) -> None:
+        """Set divergence and bounds, once the rows are known."""
+        self._divergence = get_divergence(divergence)
+        self._bounds = None if bounds is None else _check_bounds(bounds, self.n_q)
+        self._max_weight = None if max_weight is None else check_positive(max_weight, "max_weight", "0.05")
+        self._link = self._make_link()
+
+    def _make_link(self) -> Link:
+        """Divergence with the bounds of each row's ratio, checked to leave room for weights that sum to one."""
+        lower, upper = (0.0, np.inf) if self._bounds is None else self._bounds
+        if self._max_weight is None and np.ndim(lower) == np.ndim(upper) == 0:
+            pi = np.ones(1)
+        else:
+            pi = np.exp(logits(self.rows, np.zeros(self.k)))
+        if self._max_weight is not None:
+            with np.errstate(divide="ignore", over="ignore"):
+                most = self._max_weight / pi
+            upper = np.minimum(upper, most[0] if self.rows.uniform else most)
+            argument, remedy = (
+                "max_weight",
+                f"pass more than {1.0 / self.n_q:.3g}, the average weight",
+            )
+        else:
+            argument, remedy = "bounds", "let 1 be between them"
+        with np.errstate(invalid="ignore"):
+            least, most = (float((pi * x).sum(where=pi > 0.0)) / pi.sum() for x in (lower, upper))
+        if not (np.all(np.asarray(lower) <= upper) and least <= 1.0 + 1e-12 and most >= 1.0 - 1e-12):
+            raise DataError(argument, f"allow weights that sum to {least:.6g} to {most:.6g}, but not to 1", remedy)
+        return Link(self._divergence, lower, upper)
 
     def _replace(self, **attributes: Any) -> Self:
         """A copy with some (private) attributes replaced; the new values are not validated."""
@@ -203,7 +262,16 @@ class RatioProblem:
         self.__dict__.update(state)
 
     def __repr__(self) -> str:
-        return f"RatioProblem(n_q={self.n_q}, k={self.k}, radius={self.radius:g}, norm={self.norm:g})"
+        radius = "radius=per feature" if self.radius_per_feature else f"radius={self.radius:g}, norm={self.norm:g}"
+        parts = [f"n_q={self.n_q}", f"k={self.k}", radius]
+        if self.divergence != "kl":
+            parts.append(f"divergence={self.divergence!r}")
+        if self._bounds is not None:
+            pair = (f"{x:g}" if np.ndim(x) == 0 else "per row" for x in self._bounds)
+            parts.append(f"bounds=({', '.join(pair)})")
+        if self._max_weight is not None:
+            parts.append(f"max_weight={self._max_weight:g}")
+        return f"RatioProblem({', '.join(parts)})"
 
     @property
     def target(self) -> Array:
@@ -221,9 +289,44 @@ class RatioProblem:
         return self._log_base
 
     @property
-    def radius(self) -> float:
-        """R, the relaxation of the moment constraint."""
+    def radius(self) -> Any:
+        """R, the relaxation of the moment constraint: one number, or an array of shape (k,)."""
         return self._radius
+
+    @property
+    def radius_per_feature(self) -> bool:
+        """Whether the radius is an array with one entry for each feature."""
+        return np.ndim(self._radius) > 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether every feature that is not left out is matched exactly: R = 0."""
+        return not np.any((np.asarray(self._radius) > 0.0) & (np.asarray(self._radius) < np.inf))
+
+    @property
+    def divergence(self) -> str:
+        """Name of the divergence φ."""
+        return self._divergence.name
+
+    @property
+    def bounds(self) -> tuple[Array | float, Array | float]:
+        """(lo, hi), the bounds on the ratio μ_j/π_j, with :attr:`max_weight` included; (0, inf) if there are none."""
+        return self._link.lower, self._link.upper
+
+    @property
+    def max_weight(self) -> float | None:
+        """The largest weight of a row, if that is limited."""
+        return self._max_weight
+
+    @property
+    def link(self) -> Link:
+        """[LINK] of the problem: the divergence with the bounds on the ratio."""
+        return self._link
+
+    @property
+    def exponential(self) -> bool:
+        """Whether the ratio is exponential: KL without bounds, the paper's program, whose normaliser is closed."""
+        return self._divergence.name == "kl" and not self._link.bounded
 
     @property
     def norm(self) -> float:
@@ -267,6 +370,11 @@ class RatioProblem:
         """The q side relative to zero."""
         return Rows(self.features_q, self.log_base)
 
+    @property
+    def has_intercept(self) -> bool:
+        """Whether [P] is solved in (c, δ): for other divergences, bounds, and one radius for each feature."""
+        return not self.exponential or self.radius_per_feature
+
     @classmethod
     @single_threaded_blas()
     def from_samples(
@@ -277,9 +385,12 @@ class RatioProblem:
         log_lik_q: Any = None,
         *,
         features: Any = "linear",
-        radius: float = 0.0,
+        radius: Any = 0.0,
         norm: float = 2,
         paired: bool = False,
+        divergence: str = "kl",
+        bounds: Any = None,
+        max_weight: float | None = None,
     ) -> RatioProblem:
         """Problem from prior samples and log-likelihoods; without likelihoods it is KLIEP.
 
@@ -293,12 +404,18 @@ class RatioProblem:
             constant likelihood.
         features : str, FeatureMap or function, default "linear"
             ``"linear"``, ``"polynomial"``, ``"kernel"``, or anything that maps (n, d) to (n, k).
-        radius : float, default 0.0
-            R ≥ 0, the relaxation of the moment constraint.
+        radius : float, array of shape (k,) or dict, default 0.0
+            R ≥ 0, the relaxation of the moment constraint; one for all features, or one for each.
         norm : {2, inf, 1}, default 2
             Norm of the moment constraint; ``norm=inf`` gives a sparse δ (ℓ1 penalty).
         paired : bool, default False
             Whether row i of both samples is the same observation.
+        divergence : {"kl", "chi2", "reverse-kl"}, default "kl"
+            Divergence of the weights from the base weights.
+        bounds : pair (lo, hi), optional
+            Bounds on the ratio of weights to base weights, numbers or arrays of shape (n_q,).
+        max_weight : float, optional
+            The largest weight of a row.
 
         Returns
         -------
@@ -315,7 +432,8 @@ class RatioProblem:
         if is_dask(x_p) or is_dask(x_q):
             if paired:
                 raise DataError("paired", "is not supported with Dask collections", "pass arrays in memory")
-            return cls.from_blocks(x_p, x_q, log_lik_p, log_lik_q, features=features, radius=radius, norm=norm)
+            terms = {"radius": radius, "norm": norm, "divergence": divergence, "bounds": bounds}
+            return cls.from_blocks(x_p, x_q, log_lik_p, log_lik_q, features=features, max_weight=max_weight, **terms)
         f = make_features(features)
         linear = isinstance(f, Linear)  # only numbers that are features themselves stay float32
         x_p, x_q, columns = _check_samples(x_p, x_q, linear)
@@ -339,6 +457,7 @@ class RatioProblem:
         labels = ("x_q", "x_p") if linear else ("features(x_q)", "features(x_p)")
         b = _weighted_mean(F_p, log_w)
         problem._fill(b, F_q, log_base, radius, norm, names, F_p, log_w, paired, labels)
+        problem._set_link(divergence, bounds, max_weight)
         return problem
 
     @classmethod
@@ -351,10 +470,13 @@ class RatioProblem:
         *,
         features: Any = "linear",
         target: Any = None,
-        radius: float = 0.0,
+        radius: Any = 0.0,
         norm: float = 2,
         dask: bool = False,
         verbose: bool = False,
+        divergence: str = "kl",
+        bounds: Any = None,
+        max_weight: float | None = None,
     ) -> RatioProblem:
         """Problem from data that is read, mapped to features and reduced block by block, again in every pass.
 
@@ -370,14 +492,20 @@ class RatioProblem:
             As in :meth:`from_samples`; a kernel needs its landmarks first.
         target : array of shape (k,), optional
             The moment to match, instead of one computed from ``x_p``.
-        radius : float, default 0.0
-            R ≥ 0, the relaxation of the moment constraint.
+        radius : float, array of shape (k,) or dict, default 0.0
+            R ≥ 0, the relaxation of the moment constraint; one for all features, or one for each.
         norm : {2, inf, 1}, default 2
             Norm of the moment constraint; ``norm=inf`` gives a sparse δ (ℓ1 penalty).
         dask : bool, default False
             Whether the workers of the current Dask client read the files; they always read Dask collections.
         verbose : bool, default False
             Whether to show the progress of the passes made here.
+        divergence : {"kl", "chi2", "reverse-kl"}, default "kl"
+            Divergence of the weights from the base weights.
+        bounds : pair (lo, hi), optional
+            Bounds on the ratio of weights to base weights, numbers or arrays of shape (n_q,).
+        max_weight : float, optional
+            The largest weight of a row.
 
         Returns
         -------
@@ -392,19 +520,22 @@ class RatioProblem:
         RatioProblem(n_q=80, k=4, radius=0, norm=2, in 1 block)
         """
         dask, verbose = as_flag(dask, "dask"), as_flag(verbose, "verbose")
-        return BlockedProblem(*assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose), radius, norm)
+        rows, rows_p, b, names = assemble(x_p, x_q, log_lik_p, log_lik_q, features, target, dask, verbose)
+        problem = BlockedProblem(rows, rows_p, b, names, radius, norm)
+        problem._set_link(divergence, bounds, max_weight)
+        return problem
 
     def in_memory(self) -> RatioProblem:
         """The problem with all rows in memory: this one, unless it is read block by block."""
         return self
 
-    def with_radius(self, radius: float, norm: float | None = None) -> RatioProblem:
+    def with_radius(self, radius: Any, norm: float | None = None) -> RatioProblem:
         """The same data with another radius.
 
         Parameters
         ----------
-        radius : float
-            R ≥ 0.
+        radius : float, array of shape (k,) or dict
+            R ≥ 0, one for all features or one for each.
         norm : {2, inf, 1}, optional
             Norm of the new problem; unchanged by default.
 
@@ -419,7 +550,11 @@ class RatioProblem:
         RatioProblem(n_q=2, k=1, radius=0.1, norm=inf)
         """
         order = self.norm if norm is None else get_norm(norm).order
-        return self._replace(_radius=check_radius(radius), _norm=order)
+        return self._replace(_radius=as_radius(radius, self.feature_names), _norm=order)
+
+    def without_bounds(self) -> RatioProblem:
+        """The same problem without bounds on the weights."""
+        return self._replace(_bounds=None, _max_weight=None, _link=Link(self._divergence))
 
     def with_log_weights(self, log_base: Array, log_weights_p: Array | None = None) -> RatioProblem:
         """The same problem with exactly these log weights, for readers of files.
@@ -442,7 +577,7 @@ class RatioProblem:
         if log_weights_p is not None:
             other._log_weights_p = other._take(log_weights_p, "log_weights_p")
         other._rows = self.rows.with_log_base(other._log_base)
-        return other
+        return other if self._max_weight is None else other._replace(_link=other._make_link())
 
     def on_face(self, columns: Index) -> tuple[RatioProblem, float] | None:
         """The same problem, but q rows that differ from the target in one of these columns have no base weight.
@@ -505,7 +640,12 @@ class RatioProblem:
         RatioProblem
         """
         features = freeze(self.rows.take(slice(None)).features @ basis)
-        return RatioProblem(np.zeros(basis.shape[1]), features, self.log_base)
+        return RatioProblem(np.zeros(basis.shape[1]), features, self.log_base)._replace(**self._link_attributes)
+
+    @property
+    def _link_attributes(self) -> dict[str, Any]:
+        """The attributes that :meth:`_set_link` sets, for problems on the same rows."""
+        return {name: self.__dict__[name] for name in ("_divergence", "_bounds", "_max_weight", "_link")}
 
     @property
     def n_q(self) -> int:
@@ -549,6 +689,7 @@ class RatioProblem:
             ``log_z``, ``mean`` and ``covariance``.
         """
         delta = self._delta(delta)
+        self.require_exponential("tilt()")
         summary = tilt(self.rows, delta, covariance=as_flag(covariance, "covariance"))
         return replace(summary, log_z=summary.log_z + float(self.target @ delta), mean=summary.mean + self.target)
 
@@ -565,8 +706,11 @@ class RatioProblem:
         float
         """
         delta = self._delta(delta)
-        loss = tilt(self.rows, delta, covariance=False).log_z
-        return float(loss + self.radius * self.moment_norm.dual(delta))
+        if self.exponential:
+            loss = tilt(self.rows, delta, covariance=False).log_z
+        else:
+            loss = linked_tilt(self.rows, self.link, self._theta(delta), covariance=False).log_z
+        return float(loss + self.penalty_value(delta))
 
     def gradient(self, delta: Any) -> Array:
         """∇ℓ(δ) = F'μ(δ) − b, without the penalty.
@@ -580,10 +724,13 @@ class RatioProblem:
         -------
         ndarray of shape (k,)
         """
-        return tilt(self.rows, self._delta(delta), covariance=False).mean
+        delta = self._delta(delta)
+        if self.exponential:
+            return tilt(self.rows, delta, covariance=False).mean
+        return linked_tilt(self.rows, self.link, self._theta(delta), covariance=False).mean[1:]
 
     def hessian(self, delta: Any) -> Array:
-        """∇²ℓ(δ), the covariance of F under μ(δ).
+        """∇²ℓ(δ), the covariance of F under μ(δ); under the curvature κ(δ), for other divergences and bounds.
 
         Parameters
         ----------
@@ -594,9 +741,14 @@ class RatioProblem:
         -------
         ndarray of shape (k, k)
         """
-        covariance = tilt(self.rows, self._delta(delta)).covariance
-        assert covariance is not None  # it was asked for
-        return covariance
+        delta = self._delta(delta)
+        if self.exponential:
+            covariance = tilt(self.rows, delta).covariance
+            assert covariance is not None  # it was asked for
+            return covariance
+        H = linked_tilt(self.rows, self.link, self._theta(delta)).covariance
+        assert H is not None
+        return schur_complement(H, np.arange(1, self.k + 1))
 
     def log_mu(self, delta: Any) -> Array:
         """Log μ_j(δ) of [LINK].
@@ -611,10 +763,104 @@ class RatioProblem:
         ndarray of shape (n_q,)
             −inf for rows of zero base weight.
         """
-        return log_weights(self.rows, self._delta(delta))
+        delta = self._delta(delta)
+        if self.exponential:
+            return log_weights(self.rows, delta)
+        return safe_log(self.mu(delta))
+
+    def mu(self, delta: Any) -> Array:
+        """Weights μ_j(δ) of [LINK], which sum to one; exactly within the bounds, if there are any.
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            Ratio parameter δ; entries up to 1e150 in size.
+
+        Returns
+        -------
+        ndarray of shape (n_q,)
+        """
+        delta = self._delta(delta)
+        if self.exponential:
+            return np.exp(log_weights(self.rows, delta))
+        weights = linked_weights(self.rows, self.link, self._theta(delta))
+        return weights if self._max_weight is None else np.minimum(weights, self._max_weight)
+
+    def intercept(self, delta: Any) -> float:
+        """The c of [P] that is optimal for δ: the weights of [LINK] at (c, δ) sum to one.
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            Ratio parameter δ; entries up to 1e150 in size.
+
+        Returns
+        -------
+        float
+            −log Z(δ) for KL without bounds.
+        """
+        delta = self._delta(delta)
+        if self.exponential:
+            return -(tilt(self.rows, delta, covariance=False).log_z + float(self.target @ delta))
+        return float(self._theta(delta)[0] - self.target @ delta)
+
+    def _theta(self, delta: Array) -> Array:
+        """(c', δ) with the best c' for rows relative to the target."""
+        return np.append(intercept_at(self.rows, self.link, delta), delta)
+
+    def require_exponential(self, what: str) -> None:
+        """Raise :class:`DataError` unless the problem is KL without bounds.
+
+        Parameters
+        ----------
+        what : str
+            What is for such problems only, for the message.
+        """
+        if not self.exponential:
+            argument = "divergence" if self.divergence != "kl" else "bounds"
+            raise DataError(argument, f"{what} is for the KL divergence without bounds", "use those defaults")
+
+    def require_one_radius(self, what: str) -> None:
+        """Raise :class:`DataError` unless one radius is used for all features.
+
+        Parameters
+        ----------
+        what : str
+            What is for such problems only, for the message.
+        """
+        if self.radius_per_feature:
+            raise DataError("radius", f"{what} needs one radius for all features", "pass one number")
+
+    def penalty_value(self, delta: Array) -> float:
+        """R‖δ‖_*, or Σ R_i|δ_i|.
+
+        Parameters
+        ----------
+        delta : array of shape (k,)
+            Ratio parameter δ.
+
+        Returns
+        -------
+        float
+        """
+        return radius_value(self.radius, self.moment_norm, delta)
+
+    def excess(self, r: Array) -> float:
+        """How far a residual is beyond the radius: (‖r‖ − R)₊, or the largest (|r_i| − R_i)₊.
+
+        Parameters
+        ----------
+        r : array of shape (k,)
+            Residual b − F'μ.
+
+        Returns
+        -------
+        float
+        """
+        return radius_excess(self.radius, self.moment_norm, r)
 
     def dual_value(self, mu: Any) -> float:
-        """Σ −μ log μ + μ a, the objective of [D]; its constraints are not checked.
+        """Σ −μ log μ + μ a, or −Σ π φ(μ/π), the objective of [D]; its constraints are not checked.
 
         Parameters
         ----------
@@ -626,7 +872,7 @@ class RatioProblem:
         float
             −inf if μ puts weight on a row of zero base weight.
         """
-        return negative_kl(self._mu(mu), self.log_base)
+        return _dual_value(self._divergence, self._mu(mu), self.log_base)
 
     def residual(self, mu: Any) -> Array:
         """b − F'μ, the residual of the moment constraint in [D].
@@ -682,15 +928,16 @@ class BlockedProblem(RatioProblem):
         rows_p: Rows | None,
         target: Array,
         feature_names: tuple[str, ...],
-        radius: float = 0.0,
+        radius: Any = 0.0,
         norm: float = 2,
     ) -> None:
         self._rows, self._rows_p = rows, rows_p
         self._target = read_only(as_vector(target, "target", limit=MAX_PARAMETER))
         self._feature_names = feature_names
-        self._radius, self._norm = check_radius(radius), get_norm(norm).order
+        self._radius, self._norm = as_radius(radius, feature_names), get_norm(norm).order
         self._features_p, self._log_weights_p, self._paired = None, None, False
         self._views = ()
+        self._set_link("kl", None, None)
 
     @property
     def features_q(self) -> Array:
@@ -723,7 +970,8 @@ class BlockedProblem(RatioProblem):
             p = self._rows_p.without_origin().take(slice(None))  # type: ignore[attr-defined]
             side_p = {"features_p": p.features, "log_weights_p": p.log_base}
         terms = (self.radius, self.norm, self.feature_names)
-        return RatioProblem(self.target, rows.features, rows.log_base, *terms, **side_p)
+        problem = RatioProblem(self.target, rows.features, rows.log_base, *terms, **side_p)
+        return problem._replace(**self._link_attributes)
 
     def on_face(self, columns: Index) -> tuple[RatioProblem, float] | None:
         """The same problem, but q rows that differ from the target in one of these columns have no base weight."""
@@ -739,11 +987,11 @@ class BlockedProblem(RatioProblem):
         """The problem with features (F − b) · basis, target zero and R = 0, computed block by block."""
         target, names = np.zeros(basis.shape[1]), tuple(f"z{i}" for i in range(basis.shape[1]))
         rows = self.rows.change_coordinates(basis).with_origin(target)  # type: ignore[attr-defined]
-        return BlockedProblem(rows, None, target, names)
+        return BlockedProblem(rows, None, target, names)._replace(**self._link_attributes)
 
     def dual_value(self, mu: Any) -> float:
         """Σ −μ log μ + μ a, from one pass that reads the base weights."""
-        return negative_kl(self._mu(mu), logits(self.rows, np.zeros(self.k)))
+        return _dual_value(self._divergence, self._mu(mu), logits(self.rows, np.zeros(self.k)))
 
 
 def as_problem(x: Any, name: str = "problem") -> RatioProblem:
@@ -752,6 +1000,46 @@ def as_problem(x: Any, name: str = "problem") -> RatioProblem:
         raise DataError(name, f"must be a RatioProblem, not {type(x).__name__}", "make one with RatioProblem(...)")
     x._check_unchanged()
     return x
+
+
+def _dual_value(divergence: Divergence, mu: Array, log_base: Array) -> float:
+    """−Σ π φ(μ/π); −inf if μ puts weight on a row of zero base weight."""
+    if divergence.name == "kl":
+        return negative_kl(mu, log_base)
+    pi = np.exp(log_base)
+    positive = pi > 0.0
+    if np.any(mu[~positive]) or np.any(mu < 0.0):
+        return -np.inf
+    return -float(pi[positive] @ divergence.phi(mu[positive] / pi[positive]))
+
+
+def _check_bounds(bounds: Any, n: int) -> tuple[Array | float, Array | float]:
+    """(lo, hi) with 0 ≤ lo ≤ hi, each one number or one for each of n rows; hi may be infinite."""
+    if isinstance(bounds, str | bytes | dict) or not hasattr(bounds, "__len__") or len(bounds) != 2:
+        raise DataError("bounds", f"{preview(bounds)} is not a pair", "pass (lo, hi), such as (0.2, 5.0)")
+    pair: list[Array | float] = []
+    for x in bounds:
+        infinite = np.ndim(x) == 0 and not isinstance(x, str | bytes) and x is not None and x == np.inf
+        if infinite:
+            pair.append(np.inf)
+        elif np.ndim(x) == 0:
+            pair.append(as_scalar(x, "bounds"))
+        else:
+            values = as_numbers(x, "bounds")
+            if values.shape != (n,):
+                reason = f"an array of shape {values.shape} for {n} rows of features_q"
+                raise DataError("bounds", reason, "pass one number, or one for each row")
+            if np.isnan(values).any():
+                raise DataError("bounds", "contain nan", "pass numbers")
+            pair.append(read_only(values.copy()))
+    lower, upper = pair
+    if np.any(np.asarray(lower) < 0.0):
+        raise DataError("bounds", f"the lower bound {np.min(lower):g} is negative", "pass 0 or more")
+    if not np.all(np.asarray(lower) <= upper):
+        raise DataError("bounds", "a lower bound is above its upper bound", "pass lo ≤ hi")
+    if not np.all(np.isfinite(lower)):
+        raise DataError("bounds", "a lower bound is infinite", "pass finite lower bounds")
+    return lower, upper
 
 
 def _check_names(names: tuple[str, ...] | None, k: int) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ class Status(StrEnum):
     BOUNDARY = (
         "On the boundary: the weights are optimal, but delta runs to infinity; a positive radius keeps it finite."
     )
+    CLAIMED = "Claimed: the solver calls the answer optimal; terms of the weights are not covered by the certificate."
     INFEASIBLE = "Infeasible: the target is further from the hull than the radius; see the minimal radius."
     FAILED = "Failed: the solver returned no usable numbers; try another solver."
 
@@ -108,6 +109,8 @@ class Solution:
         False for a cone solver's own answer that was not refined by Newton steps.
     settings : Settings or None
         Settings of the solve.
+    normaliser : float, or function without arguments that returns it
+        The intercept, or how to compute it; :attr:`intercept` is the number in both cases.
     trace : tuple of Stage
         Stages of the solve, what each of them cost, and why it ended.
     recession : tuple of Recession
@@ -144,6 +147,7 @@ class Solution:
     trace: tuple[Stage, ...] = ()
     recession: tuple[Recession, ...] = ()
     user_terms: bool = False
+    normaliser: float | Callable[[], float] = math.nan
 
     def __post_init__(self) -> None:
         self.delta.flags.writeable = False
@@ -154,9 +158,14 @@ class Solution:
         weights = self.weights() if callable(self.weights) else self.weights
         return read_only(np.asarray(weights, dtype=float))
 
+    @cached_property
+    def intercept(self) -> float:
+        """c of [P]: the ratio is exp(c + ⟨δ, f(x)⟩) for KL, and t(c + ⟨δ, f(x)⟩) of [FY] in general; nan if unknown."""
+        return float(self.normaliser() if callable(self.normaliser) else self.normaliser)
+
     def __getstate__(self) -> dict[str, Any]:
-        """State with the weights as an array: the function that computes them holds all rows."""
-        return {**self.__dict__, "weights": self.mu}
+        """State with weights and intercept as numbers: the functions that compute them hold all rows."""
+        return {**self.__dict__, "weights": self.mu, "normaliser": self.intercept}
 
     @property
     def ok(self) -> bool:

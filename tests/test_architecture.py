@@ -15,6 +15,7 @@ DOCS = PACKAGE.parent / "docs"
 LAYERS = [
     ["errors"],
     ["_internal"],
+    ["divergences"],
     ["data"],
     ["penalties"],
     ["problem"],
@@ -89,7 +90,7 @@ def roots(path):
 
 
 HOMES = {
-    "cvxpy": {"penalties", "programs", "solvers"},
+    "cvxpy": {"divergences", "penalties", "programs", "solvers"},
     "matplotlib": {"plots"},
     "typer": {"cli"},
     "rich": {"cli", "_internal"},

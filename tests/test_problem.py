@@ -448,3 +448,70 @@ def test_log_weights_are_taken_bit_for_bit():
         assert not array.flags.writeable
     np.testing.assert_array_equal(problem.with_log_weights(log_base).log_weights_p, problem.log_weights_p)
     np.testing.assert_array_equal(problem.log_base, np.full(4, -np.log(4)))
+
+
+FAMILY = {"divergence": "chi2", "bounds": (0.1, 4.0), "max_weight": 0.3, "radius": [0.1, 0.0, 0.2]}
+
+
+def test_divergence_and_bounds_belong_to_the_problem():
+    F = np.random.default_rng(0).normal(size=(40, 3))
+    problem = pre.RatioProblem(np.zeros(3), F, **FAMILY)
+    assert (problem.divergence, problem.bounds, problem.max_weight) == ("chi2", (0.1, 4.0), 0.3)
+    assert not problem.exponential
+    assert repr(problem).endswith("radius=per feature, divergence='chi2', bounds=(0.1, 4), max_weight=0.3)")
+    plain = pre.RatioProblem(np.zeros(3), F)
+    assert (plain.divergence, plain.bounds, plain.max_weight) == ("kl", (0.0, np.inf), None)
+    assert plain.exponential
+
+
+def test_every_copy_keeps_divergence_and_bounds():
+    rng = np.random.default_rng(0)
+    F, a = rng.normal(size=(40, 3)), rng.normal(size=40)
+    problem = pre.RatioProblem(np.zeros(3), F, a, **FAMILY)
+    blocked = pre.RatioProblem.from_blocks(None, F, log_lik_q=a, target=np.zeros(3), **FAMILY)
+    copies = [
+        problem.with_radius(0.5),
+        problem.with_log_weights(problem.log_base),
+        problem.centred_at_target(),
+        problem.change_coordinates(np.eye(3)),
+        problem.in_memory(),
+        pickle.loads(pickle.dumps(problem)),
+        blocked,
+        blocked.in_memory(),
+        blocked.change_coordinates(np.eye(3)),
+        pickle.loads(pickle.dumps(blocked)),
+    ]
+    for copy in copies:
+        assert (copy.divergence, copy.max_weight) == ("chi2", 0.3)
+        for x, y in zip(copy.bounds, problem.bounds, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12)
+    assert pickle.loads(pickle.dumps(problem)).radius.tolist() == [0.1, 0.0, 0.2]
+
+
+def test_max_weight_follows_the_base_weights():
+    problem = pre.RatioProblem([0.0], np.linspace(-1.0, 1.0, 5)[:, None], np.log([4.0, 1, 1, 1, 1]), max_weight=0.4)
+    np.testing.assert_allclose(problem.bounds[1], [0.8, 3.2, 3.2, 3.2, 3.2])
+    even = problem.with_log_weights(np.full(5, -np.log(5.0)))
+    np.testing.assert_allclose(even.bounds[1], 2.0)
+
+
+@pytest.mark.parametrize("terms", [{"divergence": "chi2"}, {"bounds": (0.3, 2.0)}, {"divergence": "reverse-kl"}])
+def test_value_gradient_and_hessian_of_the_family_agree(terms):
+    rng = np.random.default_rng(0)
+    problem = pre.RatioProblem([0.1, 0.0], rng.normal(size=(60, 2)), rng.normal(size=60), 0.1, **terms)
+    delta, step = np.array([0.2, -0.1]), 1e-6
+    for i in range(2):
+        e = step * np.eye(2)[i]
+        plain = problem.with_radius(0.0)
+        slope = (plain.value(delta + e) - plain.value(delta - e)) / (2 * step)
+        assert problem.gradient(delta)[i] == pytest.approx(slope, abs=1e-8)
+        bend = (problem.gradient(delta + e) - problem.gradient(delta - e)) / (2 * step)
+        np.testing.assert_allclose(problem.hessian(delta)[i], bend, atol=1e-7)
+    mu = problem.mu(delta)
+    assert mu.sum() == pytest.approx(1.0, abs=1e-13)
+    np.testing.assert_allclose(np.exp(problem.log_mu(delta)), mu, atol=1e-15)
+    # [FY] at the weights of [LINK]: both sides of the duality agree up to the residual
+    gap = problem.value(delta) - problem.penalty_value(delta) - problem.dual_value(mu)
+    assert gap == pytest.approx(-problem.residual(mu) @ delta, abs=1e-12)
+    with pytest.raises(pre.DataError):
+        problem.tilt(delta)

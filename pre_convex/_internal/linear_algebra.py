@@ -8,13 +8,14 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from .typing import Array
+from .typing import Array, Index
 
 __all__ = [
     "EPS",
     "PsdSolver",
     "eigen_directions",
     "null_directions",
+    "schur_complement",
     "shrink_correlations",
     "smallest_pivot_ratio",
     "solve_psd",
@@ -148,6 +149,25 @@ def null_directions(H: Array) -> Array:
     values, vectors = eigh(C)
     null = vectors[:, values <= RANK_TOLERANCE * len(C) * max(float(values[-1]), 1.0)]
     return np.asarray(np.linalg.qr(null / s[:, None])[0])
+
+
+def schur_complement(H: Array, keep: Index) -> Array:
+    """Curvature in the coordinates ``keep`` after minimising over the others; zero where it is only round-off.
+
+    Examples
+    --------
+    >>> schur_complement(np.array([[2.0, 2.0], [2.0, 5.0]]), np.array([1]))
+    array([[3.]])
+    """
+    other = np.setdiff1d(np.arange(len(H)), keep)
+    inner: Array = H[np.ix_(keep, keep)]
+    if not other.size:
+        return inner
+    cross = H[np.ix_(other, keep)]
+    S = inner - cross.T @ solve_psd(H[np.ix_(other, other)], cross)
+    noise = S.diagonal() <= 1e-14 * inner.diagonal()
+    S[noise, :] = S[:, noise] = 0.0
+    return np.asarray(0.5 * (S + S.T))
 
 
 def shrink_correlations(H: Array, size: float) -> Array:

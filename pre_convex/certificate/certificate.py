@@ -130,6 +130,8 @@ class Certificate:
         tol = check_tol(tol)
         scale = 1.0 + abs(self.primal_value)
         small = max(tol, 1e-8)
+        if not math.isfinite(self.gap):  # also if the value is infinite
+            return False
         if self.e_qn > 10.0 * float(np.sqrt(tol * scale)) * self.spread:
             return False
         return self.gap - self.last_digit <= tol * scale and self.violation <= small and self.simplex_residual <= small
@@ -292,6 +294,10 @@ def make_certificate(
     """
     delta = as_vector(delta, "delta", problem.k)
     penalty = penalty or make_penalty(problem)
+    if problem.has_intercept:
+        from .family import linked_certificate  # imports from this module
+
+        return linked_certificate(problem, delta, mu, penalty)
     if summary is None or summary.covariance is None:
         summary = tilt(problem.rows, delta)
     arithmetic = arithmetic_of(problem)
@@ -354,7 +360,7 @@ def certificate_of(
         primal_value=value,
         dual_value=value - gap if math.isfinite(gap) else -math.inf,
         gap=gap,
-        moment_residual=max(problem.moment_norm(r) - problem.radius, 0.0),
+        moment_residual=problem.excess(r),
         simplex_residual=0.0,
         slackness=g - float(r @ delta),
         e_qn=0.0,

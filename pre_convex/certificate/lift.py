@@ -31,7 +31,7 @@ from ..data.passes import Summary
 from ..data.requests import ALL, Lowest, Ranges, Requests, Whiten, Whitened
 from ..data.rows import Reach
 
-__all__ = ["Arithmetic", "Lifted", "RoundOff", "lift", "lift_in_own_coordinates"]
+__all__ = ["Arithmetic", "Lifted", "RoundOff", "lift", "lift_in_own_coordinates", "whitening"]
 
 #: unit round-off of float64
 UNIT = 0.5 * EPS
@@ -171,7 +171,7 @@ def lift(
     total = math.exp(min(on_level.log_z - summary.log_z, 0.0))
     centre = on_level.mean + r
     S = total * (H + np.outer(centre, centre))
-    V = _whitening(S)
+    V = whitening(S)
     if V is None:
         return None
     size = np.abs(V)
@@ -215,7 +215,7 @@ def _norm(x: Array) -> float:
     return math.sqrt(float(x @ x))
 
 
-def _whitening(S: Array) -> Array | None:
+def whitening(S: Array) -> Array | None:
     """V with V S V' close to the identity; ``None`` if S is too close to singular."""
     diagonal = S.diagonal()
     if not (np.all(np.isfinite(S)) and np.all(diagonal > 0.0)):

@@ -166,6 +166,8 @@ def verify(
     except ImportError as error:
         raise MissingExtraError("python-flint", "verify") from error
     problem = as_problem(problem)
+    problem.require_exponential("verify()")
+    problem.require_one_radius("verify()")
     if getattr(solution, "user_terms", False):
         reason = "was found with a penalty or constraints of your own, which ball arithmetic does not know"
         raise DataError("solution", reason, "verify the problem without them")

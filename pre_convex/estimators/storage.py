@@ -264,8 +264,9 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
 
 def _problem(header: dict[str, Any], arrays: dict[str, Any]) -> RatioProblem:
     """The problem of the fit; its constructor checks all arrays."""
+    given: dict[str, Any] = {name: freeze(arrays[name]) for name in ARRAYS if name in arrays}
     problem = RatioProblem(
-        **{name: freeze(arrays[name]) for name in ARRAYS if name in arrays},
+        **given,
         radius=header["radius"],
         norm=as_scalar(header["norm"], "norm") if header["norm"] != np.inf else np.inf,
         feature_names=_texts(header["feature_names"], "feature_names"),
@@ -306,6 +307,7 @@ def _solution(facts: Any, arrays: dict[str, Any], problem: RatioProblem) -> Solu
     return Solution(
         delta=delta,
         weights=weights,
+        normaliser=partial(problem.intercept, delta) if status is Status.OPTIMAL else np.nan,
         status=status,
         certificate=certificate,
         raw=None if facts["raw"] is None else _certificate(facts["raw"]),

@@ -26,7 +26,7 @@ from .._internal.typing import Array, Index
 from .._internal.validation import MAX_PARAMETER, as_vector, check_tol
 from ..data.passes import support
 from ..data.rows import Rows
-from ..errors import SolveError
+from ..errors import DataError, SolveError
 from ..penalties.norms import Norm, get_norm
 from ..problem import RatioProblem, as_problem
 from .nearest import nearest_euclidean, nearest_polyhedral
@@ -130,6 +130,8 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     ('outside the hull', 2.0, [0.0, 1.0])
     """
     problem, rtol = as_problem(problem), check_tol(rtol, "rtol")
+    if problem.link.bounded:
+        raise DataError("bounds", "the hull is that of weights without bounds", "leave bounds and max_weight out")
     hint = None if hint is None else as_vector(hint, "hint", problem.k, limit=MAX_PARAMETER)
     b, norm = np.zeros(problem.k), problem.moment_norm  # rows are relative to the target
     search = _Search(problem.rows, b)

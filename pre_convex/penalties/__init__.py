@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .ball import BallPenalty, NoPenalty
+from .free import PartialPenalty
 from .l1 import L1Penalty
 from .l2 import L2Penalty
 from .linear_constraints import LinearConstraints
 from .linf import LInfPenalty
 from .norms import NORMS, Norm, get_norm
 from .penalty import Penalty, Trial
+from .per_feature import per_feature_penalty, with_intercept
 from .units import feature_scale
 from .user import UserPenalty
 
@@ -26,11 +28,13 @@ __all__ = [
     "LinearConstraints",
     "NoPenalty",
     "Norm",
+    "PartialPenalty",
     "Penalty",
     "Trial",
     "UserPenalty",
     "get_norm",
     "make_penalty",
+    "with_intercept",
 ]
 
 
@@ -44,7 +48,7 @@ def make_penalty(problem: RatioProblem, penalty: Any = None, constraints: Any = 
     penalty, constraints : functions of a cvxpy expression, optional
         The user's own terms.
     """
-    if penalty is None and constraints is not None and problem.radius == 0.0:
+    if penalty is None and constraints is not None and problem.exact and not problem.radius_per_feature:
         from .user_terms import linear_rows  # imports cvxpy, which most solves do without
 
         linear = linear_rows(problem.k, constraints)
@@ -52,6 +56,8 @@ def make_penalty(problem: RatioProblem, penalty: Any = None, constraints: Any = 
             return LinearConstraints(*linear, feature_scale(problem))
     if penalty is not None or constraints is not None:
         return UserPenalty(problem, penalty, constraints)
+    if problem.radius_per_feature:
+        return per_feature_penalty(problem)
     if problem.radius == 0.0:
         return NoPenalty(problem.moment_norm, 0.0)
     if problem.norm == 2.0:

@@ -9,7 +9,7 @@ from copy import copy
 import numpy as np
 
 from .._internal.linear_algebra import EPS, solve_psd
-from .._internal.typing import Array
+from .._internal.typing import Array, Index
 from ..errors import SolveError
 from .norms import Norm
 from .penalty import Trial
@@ -22,6 +22,8 @@ ROUNDS = 3
 
 class BallPenalty(ABC):
     """g(δ) = R‖δ‖_*; its conjugate is zero on the ball ‖r‖ ≤ R and infinite elsewhere."""
+
+    homogeneous = True
 
     def __init__(self, norm: Norm, radius: float) -> None:
         self.norm, self.radius, self.relaxed = norm, radius, radius > 0.0
@@ -71,6 +73,10 @@ class BallPenalty(ABC):
         terms = value + float(np.abs(r) @ np.abs(delta))
         slack = max(value - float(r @ delta), 0.0) + float(error @ np.abs(delta)) + EPS * (r.size + 4) * terms
         return Trial(r, slack, error)
+
+    def unpenalised(self, k: int) -> Index:
+        """None, unless the radius is zero."""
+        return np.arange(0 if self.radius else k)
 
     @abstractmethod
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._internal.linear_algebra import EPS, eigen_directions, solve_psd
 from .._internal.typing import Array, Index
 from ..errors import SolveError
-from .penalty import Trial
+from .penalty import Trial, UserTerms
 
 __all__ = ["LinearConstraints"]
 
@@ -40,7 +40,7 @@ class _Face(NamedTuple):
     Z: Array
 
 
-class LinearConstraints:
+class LinearConstraints(UserTerms):
     """g(δ) = 0 where A δ ≤ h and E δ = f, infinite elsewhere.
 
     Multipliers bound its conjugate: g*(A'λ + E'ν) ≤ ⟨h, λ⟩ + ⟨f, ν⟩ for any λ ≥ 0 and any ν.

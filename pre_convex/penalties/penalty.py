@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from .._internal.typing import Array
+import numpy as np
 
-__all__ = ["Penalty", "Trial"]
+from .._internal.typing import Array, Index
+
+__all__ = ["Penalty", "Trial", "UserTerms"]
 
 
 class Trial(NamedTuple):
@@ -30,6 +32,9 @@ class Trial(NamedTuple):
 class Penalty(Protocol):
     """A convex penalty g(δ), with constraints included as its indicator."""
 
+    #: whether g(tδ) = t g(δ) for t > 0, so that δ itself may prove a problem infeasible
+    homogeneous: bool
+
     def value(self, delta: Array) -> float:
         """g(δ)."""
 
@@ -48,3 +53,16 @@ class Penalty(Protocol):
 
     def start(self, k: int) -> Array:
         """A point where g is finite, zero if possible."""
+
+    def unpenalised(self, k: int) -> Index:
+        """Coordinates that g does not depend on."""
+
+
+class UserTerms:
+    """What the user's terms share: they need not be homogeneous, and may depend on all coordinates."""
+
+    homogeneous = False
+
+    def unpenalised(self, k: int) -> Index:
+        """None."""
+        return np.zeros(0, dtype=np.intp)

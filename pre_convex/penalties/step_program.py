@@ -11,8 +11,9 @@ from .._internal.linear_algebra import square_root
 from .._internal.threads import cvxpy_lock, warnings_ignored
 from .._internal.typing import Array
 from ..errors import SolveError
+from .radius import radius_value
 from .units import feature_scale
-from .user_terms import user_terms
+from .user_terms import radius_term, user_terms
 
 if TYPE_CHECKING:
     from ..problem import RatioProblem
@@ -41,14 +42,14 @@ class StepProgram:
         k = problem.k
         self.scale = scale = feature_scale(problem)  # the variable is scale · x
         self._penalty, self._constraints = penalty, constraints
-        self._radius, self._dual_order = problem.radius, problem.moment_norm.dual_order
+        self._radius, self._norm = problem.radius, problem.moment_norm
         self._z = cp.Variable(k, name="s * delta")
         self._root = cp.Parameter((k, k), name="root of H")
         self._q = cp.Parameter(k, name="q")
         delta = cp.multiply(1.0 / scale, self._z)
         g, limits = user_terms(delta, penalty, constraints)
-        if problem.radius > 0.0:
-            g = g + problem.radius * cp.norm(delta, problem.moment_norm.dual_order)
+        term, fixed = radius_term(problem.radius, problem.moment_norm.dual_order, delta)
+        g, limits = g if term is None else g + term, [*limits, *fixed]
         quadratic = 0.5 * cp.sum_squares(self._root @ self._z) + self._q @ self._z
         self.cvxpy = cp.Problem(cp.Minimize(quadratic + g), limits)
         # the same terms on a free variable, to evaluate g and the constraints anywhere
@@ -78,8 +79,7 @@ class StepProgram:
 
     def total(self, delta: Array) -> float:
         """R‖δ‖_* + g(δ)."""
-        norm = float(np.linalg.norm(delta, self._dual_order)) if self._radius > 0.0 else 0.0
-        return self._radius * norm + self.value(delta)
+        return radius_value(self._radius, self._norm, delta) + self.value(delta)
 
     @cvxpy_lock()
     def value(self, delta: Array) -> float:

@@ -9,16 +9,16 @@ import numpy as np
 
 from .._internal.typing import Array
 from ..errors import DataError, SolveError
-from .penalty import Trial
+from .penalty import Trial, UserTerms
 
 if TYPE_CHECKING:
     from ..problem import RatioProblem
     from .step_program import StepProgram
 
-__all__ = ["UserPenalty", "check_terms"]
+__all__ = ["UserPenalty", "check_terms", "variable_of"]
 
 
-class UserPenalty:
+class UserPenalty(UserTerms):
     """R‖δ‖_* plus the user's penalty, under the user's constraints."""
 
     def __init__(self, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> None:
@@ -69,12 +69,16 @@ class UserPenalty:
         return Trial(trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V))), np.zeros_like(r))
 
 
-def check_terms(penalty: Any, constraints: Any) -> None:
+def variable_of(name: str) -> str:
+    """What the user's terms of this name are functions of: δ or μ."""
+    return "mu" if name.startswith("weight_") else "delta"
+
+
+def check_terms(penalty: Any, constraints: Any, names: tuple[str, str] = ("penalty", "constraints")) -> None:
     """Raise :class:`DataError` unless the user's terms are functions."""
-    for name, term, example in (
-        ("penalty", penalty, "lambda delta: cp.norm1(delta)"),
-        ("constraints", constraints, "lambda delta: [delta >= 0]"),
-    ):
+    x = variable_of(names[0])
+    examples = (f"lambda {x}: cp.norm1({x})", f"lambda {x}: [{x} >= 0]")
+    for name, term, example in zip(names, (penalty, constraints), examples, strict=True):
         if term is not None and not callable(term):
-            reason = f"must be a function of a cvxpy expression delta, not {type(term).__name__}"
+            reason = f"must be a function of a cvxpy expression {x}, not {type(term).__name__}"
             raise DataError(name, reason, f"pass a function such as {example}")

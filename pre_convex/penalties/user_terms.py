@@ -13,36 +13,53 @@ from .._internal.threads import cvxpy_lock
 from .._internal.typing import Array
 from .._internal.validation import call_user_function
 from ..errors import DataError
-from .user import check_terms
+from .user import check_terms, variable_of
 
-__all__ = ["linear_rows", "user_terms"]
+__all__ = ["linear_rows", "radius_term", "user_terms"]
 
 EQUALITY = (cp.constraints.zero.Equality, cp.constraints.zero.Zero)
 #: constraints that are linear if their expression is affine
 LINEAR = (*EQUALITY, cp.constraints.nonpos.Inequality, cp.NonNeg, cp.NonPos)
 
 
-def user_terms(delta: Any, penalty: Any, constraints: Any) -> tuple[Any, list[Any]]:
-    """(penalty, constraints) at the cvxpy expression δ; raise unless they are convex and depend on δ alone."""
-    check_terms(penalty, constraints)
+def user_terms(
+    delta: Any, penalty: Any, constraints: Any, names: tuple[str, str] = ("penalty", "constraints")
+) -> tuple[Any, list[Any]]:
+    """(penalty, constraints) at a cvxpy expression; raise unless they are convex and depend on that alone.
+
+    ``names`` are those of the arguments: terms of δ, or of the weights μ.
+    """
+    check_terms(penalty, constraints, names)
+    of_penalty, of_constraints = names
+    variable = variable_of(of_penalty)
     g: Any = 0.0
     if penalty is not None:
-        g = call_user_function(penalty, "penalty", delta)
+        g = call_user_function(penalty, of_penalty, delta)
         if not (isinstance(g, cp.Expression) and g.is_scalar() and g.is_convex()):
             reason = "does not return a scalar convex cvxpy expression"
-            raise DataError("penalty", reason, "return one, such as cp.norm1(delta)")
-        _check_variables(g, delta, "penalty", np.isfinite)
+            raise DataError(of_penalty, reason, f"return one, such as cp.norm1({variable})")
+        _check_variables(g, delta, of_penalty, np.isfinite)
         g = g if g.ndim == 0 else cp.sum(g)
     limits: list[Any] = []
     if constraints is not None:
-        limits = call_user_function(constraints, "constraints", delta)
+        limits = call_user_function(constraints, of_constraints, delta)
         limits = list(limits) if isinstance(limits, (list, tuple)) else [limits]
         for i, c in enumerate(limits):
             if not (isinstance(c, cp.constraints.constraint.Constraint) and c.is_dcp()):
                 reason = f"entry {i} is not a convex cvxpy constraint: {c}"
-                raise DataError("constraints", reason, "return convex constraints, such as [delta >= 0]")
-            _check_variables(c, delta, "constraints", lambda values: ~np.isnan(values))
+                raise DataError(of_constraints, reason, f"return convex constraints, such as [{variable} >= 0]")
+            _check_variables(c, delta, of_constraints, lambda values: ~np.isnan(values))
     return g, limits
+
+
+def radius_term(radius: Any, dual_order: float, delta: Any, name: str = "R") -> tuple[Any, list[Any]]:
+    """(R‖δ‖_*, []), or Σ R_i|δ_i| with δ_i = 0 for the features that are left out; the term is None if it is zero."""
+    if np.ndim(radius) == 0:
+        return (cp.Constant(radius, name=name) * cp.norm(delta, dual_order) if radius > 0.0 else None), []
+    out = np.isinf(radius)
+    R = np.where(out, 0.0, radius)
+    term = cp.Constant(R, name=name) @ cp.abs(delta) if R.any() else None
+    return term, [delta[np.flatnonzero(out)] == 0] if out.any() else []
 
 
 @cvxpy_lock()
@@ -70,7 +87,8 @@ def linear_rows(k: int, constraints: Any) -> tuple[Array, Array, int] | None:
 def _check_variables(term: Any, delta: Any, name: str, valid: Callable[[Any], Any]) -> None:
     """Raise unless δ determines the value of a term: no other variables, no unset parameters, only valid numbers."""
     if {v.id for v in term.variables()} - {v.id for v in delta.variables()}:
-        raise DataError(name, "has cvxpy variables other than delta", "write it in terms of delta alone")
+        variable = variable_of(name)
+        raise DataError(name, f"has cvxpy variables other than {variable}", f"write it in terms of {variable} alone")
     if any(p.value is None for p in term.parameters()):
         raise DataError(name, "has a cvxpy parameter without a value", "set its value before solving")
     for c in [*term.constants(), *term.parameters()]:

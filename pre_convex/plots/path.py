@@ -80,6 +80,7 @@ def plot_radius_path(source: PosteriorRatio | RatioProblem, radii: Iterable[floa
         problem = source
     else:
         raise DataError("source", f"is a {type(source).__name__}", "pass a fitted estimator or a RatioProblem")
+    problem.require_one_radius("a path of radii")
     R = _radii(problem, radii, choice)
     solutions = radius_path(problem, R, **terms)
     panels = 3 + (choice is not None)

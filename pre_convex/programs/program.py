@@ -25,7 +25,12 @@ class Program:
     cvxpy : cvxpy.Problem
         The problem, to print, change, and solve with any cvxpy solver.
     recover : function without arguments
-        Returns (δ, μ) after ``cvxpy.solve()``, or ``None`` if the solver left no finite numbers.
+        Returns (δ, μ) after ``cvxpy.solve()``, or ``None`` if the solver left no finite numbers. The intercept is then
+        ``problem.intercept(delta)``.
+    delta, intercept : cvxpy.Expression or None
+        δ and c of a primal program; c only if the divergence is not KL or there are bounds.
+    mu, r : cvxpy.Expression or None
+        μ and the residual b − F'μ of a dual program, over the rows of positive base weight.
 
     Examples
     --------
@@ -39,13 +44,39 @@ class Program:
 
     cvxpy: Any
     recover: Callable[[], tuple[Array, Array] | None]
+    delta: Any = None
+    intercept: Any = None
+    mu: Any = None
+    r: Any = None
 
     def __str__(self) -> str:
         """The program as an equation: what cvxpy prints, without the differences between its versions."""
         text = str(self.cvxpy).replace(", None, False)", ")").replace("Sum(", "sum(").replace("norm_inf(", "norminf(")
+        text = re.sub(r"\bPromote\(([^(),]+), \(\d+,\)\)", r"\1", text)
         text = re.sub(r"\bPnorm(?:Approx)?\((.*?), 2\)", r"norm2(\1)", text)
-        text = re.sub(r"\+ -\((.*?)\)", r"- \1", text)
+        text = re.sub(r"\b(?:power|PowerApprox)\(", "square(", text).replace(", 2.0)", ")")
+        text = text.replace("quad_over_lin(", "sum_squares(").replace(", 1.0)", ")")
+        text = text.replace("maximum(", "pos(").replace(", 0.0)", ")")
+        text = _negations(text)
         return text.replace("+ -", "- ").replace("R @ norm", "R * norm")
+
+
+def _negations(text: str) -> str:
+    """Text with −(x) written as −x, unless x is a sum."""
+    start = text.find("-(")
+    while start >= 0:
+        end, depth = start + 2, 1
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        inside = text[start + 2 : end - 1]
+        outside = re.sub(r"\([^()]*\)", "", inside)
+        while outside != (shorter := re.sub(r"\([^()]*\)", "", outside)):
+            outside = shorter
+        if not re.search(r" [+-]", outside):
+            text = f"{text[: start + 1]}{inside}{text[end:]}"
+        start = text.find("-(", start + 1)
+    return text
 
 
 def column_scale(features: Array, scaled: bool) -> Array:

@@ -10,7 +10,6 @@ import cvxpy as cp
 from .._internal.threads import cvxpy_lock, warnings_ignored
 from .._internal.typing import Array
 from .._internal.validation import first_line
-from ..errors import DataError
 from ..problem import RatioProblem
 from ..programs import dual_program, primal_program
 from .registry import ConeCall
@@ -40,10 +39,14 @@ def solve_cone(problem: RatioProblem, call: ConeCall, settings: Settings) -> Con
         program = primal_program(
             problem, penalty=call.penalty, constraints=call.constraints, scaled=solver.scaled_primal
         )
-    elif call.penalty is None and call.constraints is None:
-        program = dual_program(problem, scaled=solver.scaled_dual, counts=solver.counts)
     else:
-        raise DataError("formulation", "penalty and constraints are functions of delta", "use formulation='primal'")
+        program = dual_program(
+            problem,
+            scaled=solver.scaled_dual,
+            counts=solver.counts,
+            weight_penalty=call.weight_penalty,
+            weight_constraints=call.weight_constraints,
+        )
     options = solver.options(settings.tol)
     for name, value in ((solver.iteration_option, settings.max_iter), (solver.time_option, settings.time_limit)):
         if name is not None and value is not None:

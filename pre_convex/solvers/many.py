@@ -123,6 +123,9 @@ def _checked(
     names: tuple[str, ...] = ()
     if isinstance(features_q, RatioProblem):
         problem, features_q, names = features_q, features_q.features_q, features_q.feature_names
+        problem.require_exponential("solve_many()")
+        if radius is None:
+            problem.require_one_radius("solve_many()")
         log_bases = problem.log_base if log_bases is None and not problem.rows.uniform else log_bases
         radius = problem.radius if radius is None else radius
         norm = problem.norm if norm is None else norm
@@ -272,4 +275,5 @@ def _solution(
         iterations=outcome.iterations,
         settings=settings,
         trace=tuple(trace),
+        normaliser=-summary.log_z - float(problems.targets[w] @ delta),
     )

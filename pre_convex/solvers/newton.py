@@ -16,7 +16,7 @@ from .._internal.typing import Array
 from ..data.passes import Summary
 from ..data.requests import Height, Level, Requests, Tilt
 from ..errors import SolveError
-from ..penalties import BallPenalty, NoPenalty, Penalty
+from ..penalties import Penalty
 from .settings import Clock, Settings
 
 __all__ = ["Descent", "Point", "update_curvature"]
@@ -189,11 +189,12 @@ class Descent:
 
     def _misses_gradient(self, point: Point, Hd: Array | None) -> bool:
         """Whether the step ignores part of the gradient, because a few rows take all the weight and H is singular."""
-        if Hd is None or not isinstance(self.penalty, NoPenalty):
+        free = self.penalty.unpenalised(point.delta.size)
+        if Hd is None or not free.size:
             return False
-        left = np.abs(point.gradient + Hd)
-        missed = left > GRADIENT_LEFT * np.sqrt(self.variances)
-        return bool(missed.any() and np.any(left > 1e-8 * np.abs(point.gradient)))
+        left = np.abs(point.gradient + Hd)[free]
+        missed = left > GRADIENT_LEFT * np.sqrt(self.variances[free])
+        return bool(missed.any() and np.any(left > 1e-8 * np.abs(point.gradient[free])))
 
     def _decrement(self, point: Point, d: Array, Hd: Array) -> float:
         """Decrease of the model along d: d'Hd without a penalty, and at least that with one."""
@@ -203,7 +204,7 @@ class Descent:
 
     def _may_separate(self, point: Point) -> bool:
         """Whether to look if δ separates: at some steps, while steps are long or the value is low."""
-        if self.decrement < 0.1 or not isinstance(self.penalty, BallPenalty):
+        if self.decrement < 0.1 or not self.penalty.homogeneous:
             return False
         if point.value < self.low_value:
             self.low_value = 2.0 * point.value
@@ -216,9 +217,14 @@ class Descent:
         margin = -self.penalty.value(point.delta) - top
         return bool(margin > 1e-9 * abs(top))
 
+    def _longest(self, point: Point, d: Array) -> Requests[float]:
+        """Share of a step to begin with."""
+        yield from ()
+        return min(1.0, self.settings.max_step / math.sqrt(max(self.decrement, 1e-300)))
+
     def _search(self, point: Point, d: Array) -> Requests[Point | None]:
         """Backtrack from the full step, or from the longest one allowed, until the value decreases enough."""
-        t = min(1.0, self.settings.max_step / math.sqrt(max(self.decrement, 1e-300)))
+        t = yield from self._longest(point, d)
         rise = self.penalty.value(point.delta + d) - point.penalty
         slope0 = float(point.gradient @ d)
         fall = -slope0 - rise

@@ -61,6 +61,8 @@ class ConeCall:
     constraints: Any
     options: dict[str, Any]
     verbose: bool
+    weight_penalty: Any = None
+    weight_constraints: Any = None
 
 
 def _moreau(tol: float) -> dict[str, Any]:

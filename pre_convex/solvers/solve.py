@@ -16,12 +16,14 @@ from ..certificate.certificate import NO_PROOF, Certificate, certificate_of, mak
 from ..data.blocks import show_progress
 from ..data.passes import tilt
 from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
+from ..feasibility.capped import separates, support_of_weights
 from ..feasibility.exposed import ExposedFace
 from ..feasibility.hull import Hull, Position, minimal_radius
 from ..penalties import BallPenalty, NoPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution, Stage, Status
 from .boundary import closer, solve_on_boundary, solve_on_exposed_face
+from .family import newton_linked
 from .registry import ConeCall, find_solver
 from .settings import Clock, Settings, make_settings
 from .stages import NewtonResult, newton
@@ -40,6 +42,8 @@ def solve(
     *,
     penalty: Any = None,
     constraints: Any = None,
+    weight_penalty: Any = None,
+    weight_constraints: Any = None,
     tol: float | None = None,
     max_iter: int | None = None,
     time_limit: float | None = None,
@@ -67,6 +71,9 @@ def solve(
     constraints : callable, default None
         ``constraints(delta)`` takes a cvxpy expression of shape (k,) and returns a list of convex cvxpy constraints,
         such as ``lambda d: [d >= 0]``. Primal formulation only.
+    weight_penalty, weight_constraints : callable, default None
+        Convex cvxpy terms of the weights μ, as in :func:`dual_program`; they need ``formulation="dual"`` and a cone
+        solver. Such an answer is the solver's claim, and its status is ``CLAIMED``; no error is raised for that.
     tol : float, default None
         Tolerance between 0 and 1: the answer is optimal if its certified gap is at most ``tol · (1 + |value|)``.
         ``None`` takes the settings' own, 1e-8 by default.
@@ -122,6 +129,13 @@ def solve(
     as_choice(formulation, "formulation", ("primal", "dual"))
     polish, check, verbose = as_flag(polish, "polish"), as_flag(check, "check"), as_flag(verbose, "verbose")
     entry, options = find_solver(solver), _check_options(solver_options, solver)
+    if formulation == "dual" and not (penalty is None and constraints is None):
+        remedy = "use formulation='primal', or weight_penalty and weight_constraints for terms of the weights mu"
+        raise DataError("formulation", "penalty and constraints are functions of delta", remedy)
+    if not (weight_penalty is None and weight_constraints is None):
+        return _solve_with_weight_terms(
+            problem, formulation, entry, (weight_penalty, weight_constraints), options, settings, check, verbose
+        )
     terms = make_penalty(problem, penalty, constraints)
     with show_progress(problem.rows, verbose), blocking(settings.threads, settings.block_size):
         if entry is None:
@@ -163,7 +177,8 @@ def solve_newton(
         on_rows = closer(settings) if face.recession else settings
         return _solve_newton(face.reduced, penalty, settings, formulation, inner, verbose, on_rows)
 
-    limit = solve_on_exposed_face(problem, on) if isinstance(terms, NoPenalty) else None
+    exposed = isinstance(terms, NoPenalty) and not problem.has_intercept
+    limit = solve_on_exposed_face(problem, on) if exposed else None
     return limit or _solve_newton(problem, terms, settings, formulation, start, verbose, settings)
 
 
@@ -178,13 +193,13 @@ def _solve_newton(
 ) -> Solution:
     """Stages, with settings of their own, then the hull if they prove nothing, then the face that holds the target."""
     started = time.perf_counter()
-    if problem.k >= problem.n_q and isinstance(terms, BallPenalty):
+    if problem.k >= problem.n_q and isinstance(terms, BallPenalty) and not problem.has_intercept:
         # the target is seldom in the hull of fewer rows than columns, and the hull is found sooner than a Newton step
         outside = _far_outside(problem, terms, settings, formulation)
         if outside is not None:
             return replace(outside, solve_time=time.perf_counter() - started)
     try:
-        found = newton(problem, terms, on_rows, start=start, verbose=verbose)
+        found = _engine(problem)(problem, terms, on_rows, start=start, verbose=verbose)
     except SolveError as error:  # constraints without a solution
         return _failed_solution(problem, "newton", formulation, settings=settings, claim=str(error))
     status = Status.OPTIMAL if _is_optimal(problem, terms, settings, found) else Status.INACCURATE
@@ -198,8 +213,15 @@ def _solve_newton(
     return replace(solution, solve_time=time.perf_counter() - started)
 
 
+def _engine(problem: RatioProblem) -> Any:
+    """Newton in δ for KL without bounds, in (c, δ) for the other members of the family."""
+    return newton_linked if problem.has_intercept else newton
+
+
 def _is_optimal(problem: RatioProblem, terms: Penalty, settings: Settings, found: NewtonResult) -> bool:
     """Whether the certificate proves an optimum: far out on a diverging sequence a small gap does not."""
+    if problem.has_intercept:
+        return found.certificate.proves(settings.tol)
     exists = not found.may_diverge or problem.radius > 0.0 or not isinstance(terms, BallPenalty)
     return exists and found.certificate.proves(settings.tol)
 
@@ -225,9 +247,15 @@ def _newton_solution(
     problem: RatioProblem, found: NewtonResult, solver: str, formulation: str, **fields: Any
 ) -> Solution:
     """Solution at the point where Newton stopped; unless it is given, its status is decided later."""
+    delta = found.delta
     return Solution(
-        delta=found.delta,
-        weights=lambda: np.exp(problem.log_mu(found.delta)),
+        delta=delta,
+        normaliser=(
+            (lambda: problem.intercept(delta))
+            if found.intercept is None
+            else found.intercept - float(problem.target @ delta)
+        ),
+        weights=lambda: problem.mu(delta),
         status=fields.pop("status", Status.INACCURATE),
         certificate=found.certificate,
         solver=solver,
@@ -259,7 +287,8 @@ def _solve_cone(problem: RatioProblem, call: ConeCall, terms: Penalty, settings:
     def on(face: ExposedFace) -> Solution:
         return _solve_cone_as_given(face.reduced, call, make_penalty(face.reduced), settings, polish)
 
-    limit = solve_on_exposed_face(problem, on) if isinstance(terms, NoPenalty) else None
+    exposed = isinstance(terms, NoPenalty) and not problem.has_intercept
+    limit = solve_on_exposed_face(problem, on) if exposed else None
     return limit or _solve_cone_as_given(problem, call, terms, settings, polish)
 
 
@@ -291,7 +320,7 @@ def _solve_cone_as_given(
         raw = make_certificate(problem, answer.delta, answer.mu, penalty=terms)
     if polish and limit != "time limit":
         left = None if settings.time_limit is None else max(settings.time_limit - clock.seconds, 1e-3)
-        found = newton(problem, terms, replace(settings, time_limit=left), start=answer.delta)
+        found = _engine(problem)(problem, terms, replace(settings, time_limit=left), start=answer.delta)
         solution = _newton_solution(problem, found, name, formulation, raw=raw, **fields)
     else:
         found = NewtonResult(answer.delta, raw, answer.iterations, 0, limit, (), may_diverge=True)
@@ -314,6 +343,8 @@ def _decide_status(
         return replace(solution, status=Status.OPTIMAL)
     tol, has_user_terms = settings.tol, not isinstance(terms, BallPenalty)
     proven = solution.certificate.proves(tol)
+    if problem.has_intercept:
+        return _decide_linked_status(problem, solution, terms, found)
     unproven = Status.OPTIMAL if proven else LIMITS.get(found.reason, solution.status)
     if unproven is Status.TIME_LIMIT:
         return replace(solution, status=unproven)
@@ -335,8 +366,71 @@ def _decide_status(
     return replace(solution, status=unproven, hull=None if proven else hull)
 
 
+def _decide_linked_status(problem: RatioProblem, solution: Solution, terms: Penalty, found: NewtonResult) -> Solution:
+    """The same for a divergence other than KL, bounds, or one radius for each feature: δ may prove infeasibility."""
+    delta = solution.delta
+    if terms.homogeneous and np.all(np.isfinite(delta)) and separates(problem, delta, terms.value(delta)):
+        return replace(solution, status=Status.INFEASIBLE)
+    unproven = LIMITS.get(found.reason, solution.status)
+    if not terms.homogeneous or problem.radius_per_feature or unproven is Status.TIME_LIMIT:
+        return replace(solution, status=unproven)
+    try:  # a target outside the hull is out of reach for any weights
+        hull = minimal_radius(problem.without_bounds(), hint=delta if np.all(np.isfinite(delta)) else None)
+    except SolveError as error:
+        return replace(solution, status=unproven, claim=f"{solution.claim} {error}".strip())
+    outside = hull.lower > problem.radius
+    return replace(solution, status=Status.INFEASIBLE if outside else unproven, hull=hull if outside else None)
+
+
+def _solve_with_weight_terms(
+    problem: RatioProblem,
+    formulation: str,
+    entry: Any,
+    terms: tuple[Any, Any],
+    options: dict[str, Any],
+    settings: Settings,
+    check: bool,
+    verbose: bool,
+) -> Solution:
+    """Answer of a cone solver to [D] with the user's terms of μ, as the solver claims it."""
+    from .cone import solve_cone
+
+    name = "weight_penalty" if terms[0] is not None else "weight_constraints"
+    if formulation != "dual":
+        raise DataError(name, "is a function of the weights mu", "use formulation='dual'")
+    if entry is None:
+        raise DataError(name, "needs a cone solver", "name one, such as solver='CLARABEL'")
+    call = ConeCall(entry, formulation, None, None, options, verbose, *terms)
+    answer = solve_cone(problem, call, settings)
+    fields: dict[str, Any] = {
+        "iterations": answer.iterations, "claim": answer.claim, "settings": settings, "polished": False,
+        "compile_time": answer.compile_time, "setup_time": answer.setup_time, "solve_time": answer.solve_time,
+    }  # fmt: skip
+    failed = _failed_solution(problem, entry.name, formulation, **fields)
+    if answer.delta is None or answer.mu is None:
+        if check:
+            raise _error(problem, failed)
+        return failed
+    r, mu = problem.residual(answer.mu), np.maximum(answer.mu, 0.0)
+    certificate = replace(
+        failed.certificate,
+        moment_residual=problem.excess(r),
+        simplex_residual=max(abs(float(answer.mu.sum()) - 1.0), -float(answer.mu.min()), 0.0),
+        slackness=problem.penalty_value(answer.delta) - float(r @ answer.delta),
+    )
+    solution = replace(failed, delta=answer.delta, weights=mu, certificate=certificate)
+    if answer.claim == "optimal":
+        return replace(solution, status=Status.CLAIMED)
+    solution = replace(solution, status=Status.INACCURATE)
+    if check:
+        raise _error(problem, solution)
+    return solution
+
+
 def _error(problem: RatioProblem, solution: Solution) -> SolveError:
     """Exception that belongs to a status."""
+    if solution.status is Status.INFEASIBLE and solution.hull is None:
+        return InfeasibleError(_separated_message(problem, solution.delta), solution)
     if solution.status is Status.INFEASIBLE and solution.hull is not None:
         lowest, highest = problem.ranges
         off = np.flatnonzero((problem.target < lowest) | (problem.target > highest))
@@ -356,6 +450,21 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
             "and constraints may not keep delta bounded."
         )
     return SolveError(f"{solution.status} {solution.certificate}.{note}{report}", solution)
+
+
+def _separated_message(problem: RatioProblem, delta: Array) -> str:
+    """Message about a δ that separates the target from all moments that weights within the bounds have."""
+    size = problem.moment_norm.dual(delta)
+    top, need = (x / size for x in (support_of_weights(problem, delta), -problem.penalty_value(delta)))
+    share = np.abs(delta) * np.sqrt(np.maximum(np.square(problem.ranges[1] - problem.ranges[0]), 0.0))
+    worst = [problem.feature_names[i] for i in np.argsort(-share)[:3] if share[i] >= 0.05 * share.sum()]
+    bounded = " within the bounds" if problem.link.bounded else ""
+    remedy = "widen the bounds; " if problem.link.bounded else ""
+    return (
+        f"No weights{bounded} match the target: along a direction of {', '.join(worst)}, all weighted means of the q "
+        f"features are at least {need - top:.6g} short of the target and its radius. Remedies: {remedy}use a larger "
+        "radius; add q samples where the p sample is; drop features."
+    )
 
 
 def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float, outside: tuple[str, ...]) -> str:

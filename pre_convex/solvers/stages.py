@@ -286,7 +286,10 @@ class Staged:
 
 @dataclass(frozen=True, eq=False)
 class NewtonResult:
-    """Where Newton stopped on one problem: δ, its certificate, and the work done; fields as in :class:`Outcome`."""
+    """Where Newton stopped on one problem: δ, its certificate, and the work done; fields as in :class:`Outcome`.
+
+    ``intercept`` is c for rows relative to the target; ``None`` if it is still to be computed from δ.
+    """
 
     delta: Array
     certificate: Certificate
@@ -296,6 +299,7 @@ class NewtonResult:
     trace: tuple[Stage, ...]
     free_directions: int = 0
     may_diverge: bool = False
+    intercept: float | None = None
 
 
 def newton(
@@ -369,6 +373,7 @@ def _stages(
         outcome.reason,
         tuple(staged.trace),
         may_diverge=outcome.may_diverge,
+        intercept=-point.loss,
     )
     return result, outcome
 

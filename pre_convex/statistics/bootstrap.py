@@ -81,7 +81,8 @@ def bootstrap(
     >>> resampled.shape, resampled.std(axis=0).round(1)
     ((200, 1), array([0.1]))
     """
-    as_problem(problem)
+    as_problem(problem).require_exponential("bootstrap()")
+    problem.require_one_radius("bootstrap()")
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError("problem", "has no p sample in memory to resample", "build it with RatioProblem.from_samples")
     delta = as_vector(delta, "delta", problem.k, limit=MAX_ENTRY)

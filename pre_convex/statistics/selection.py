@@ -65,6 +65,8 @@ class RadiusChoice:
 def _p_side(problem: Any, method: str) -> tuple[RatioProblem, Array, Array]:
     """The problem with features and log weights of its p sample, which must be in memory."""
     problem = as_problem(problem)
+    problem.require_exponential(method)
+    problem.require_one_radius(method)
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError(
             "radius", f"{method!r} needs the p samples in memory", "pass arrays of samples, or a number as radius"

@@ -104,6 +104,7 @@ def min_eigenvalue(problem: RatioProblem, delta: Any) -> float:
 def _check_ball(problem: Any, centre: Any, radius: Any, starts: Any, name: str = "centre") -> tuple[Array, float, int]:
     """Centre, radius and number of starts, validated."""
     delta = as_vector(centre, name, as_problem(problem).k, limit=MAX_ENTRY)
+    problem.require_exponential("this bound")
     if not problem.rows.in_memory:
         raise DataError("problem", "is read block by block", "read it with problem.in_memory()")
     size = check_radius(radius)

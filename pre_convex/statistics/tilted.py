@@ -47,6 +47,8 @@ class TiltedProblem:
 
     def __init__(self, problem: RatioProblem, delta: Any, recession: tuple[Recession, ...] = ()) -> None:
         self.problem = problem = as_problem(problem)
+        problem.require_exponential("inference")
+        problem.require_one_radius("inference")
         self.delta, self.recession = as_vector(delta, "delta", problem.k), recession
         rows_p, rows_q = problem.rows_p, problem.rows
         self.in_memory = rows_q.in_memory and (rows_p is None or rows_p.in_memory)

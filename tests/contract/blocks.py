@@ -12,7 +12,7 @@ import pandas as pd
 import pre_convex as pre
 
 from .kinds import choice, fails, flag, frames, layouts, matrix, types, vector
-from .problems import AT, A, F, X, features, likelihood, radius
+from .problems import AT, A, F, X, family, features, likelihood, radius
 from .rows import OwnError, Row, Taken
 
 ENTRY = "RatioProblem.from_blocks"
@@ -78,6 +78,7 @@ ROWS: list[Row] = [
     *features(ENTRY, lambda f: blocks(features=f)),
     *vector(ENTRY, "target", lambda b: blocks(x_p=None, target=b), np.zeros(2), named={"None": "x_p"}),
     *radius(ENTRY, lambda r: blocks(radius=r)),
+    *family(ENTRY, blocks),
     *choice(ENTRY, "norm", lambda p: blocks(norm=p)),
     *flag(ENTRY, "dask", lambda d: blocks(dask=d)),
     *flag(ENTRY, "verbose", lambda v: blocks(verbose=v)),

@@ -37,6 +37,10 @@ MADE_HERE = {
 #: entry point, or entry point and parameter: why there is no row
 EXEMPT: dict[str, str] = {
     "RatioProblem.change_coordinates": "called by the engines",
+    **{
+        f"RatioProblem.{name}": "called by the engines"
+        for name in ("excess", "penalty_value", "require_exponential", "require_one_radius")
+    },
     "RatioProblem.on_face": "called by the engines",
     "RatioProblem.with_weight": "called by the engines",
     "RatioProblem.with_log_weights": "for readers of files, with arrays that they checked",

@@ -43,11 +43,53 @@ def samples(**changes: Any) -> pre.RatioProblem:
 
 
 def radius(entry: str, call: Any) -> list[Row]:
-    """Rows for a radius."""
+    """Rows for a radius, which is a number, an array or a dict."""
     return [
-        *number(entry, "radius", call),
+        *number(entry, "radius", call, skip=("array of two",)),
+        *(
+            Row(entry, "radius", kind, lambda bad=bad: call(bad))
+            for kind, bad in {
+                "an entry is negative": [0.1, -0.1],
+                "an entry is nan": [0.1, np.nan],
+                "an entry is beyond 1e100": [0.1, 1e101],
+                "too many entries": [0.1, 0.1, 0.1],
+                "two dimensions": [[0.1, 0.1]],
+                "all features left out": [np.inf, np.inf],
+                "unknown feature": {"nothing": 0.1},
+                "negative in a dict": {...: -1.0},
+                "text in a dict": {...: "small"},
+            }.items()
+        ),
         Row(entry, "radius", "negative", lambda: call(-1)),
         Row(entry, "radius", "beyond 1e100", lambda: call(1e101)),
+    ]
+
+
+def family(entry: str, call: Any) -> list[Row]:
+    """Rows for divergence, bounds and max_weight of 20 rows."""
+    bounds = {
+        "None in a pair": (None, 2.0),
+        "a number": 3.0,
+        "text": "01",
+        "three numbers": (0.0, 1.0, 2.0),
+        "text in a pair": ("a", 2.0),
+        "nan": (0.0, np.nan),
+        "negative": (-0.1, 2.0),
+        "reversed": (2.0, 0.5),
+        "both below one": (0.1, 0.9),
+        "both above one": (1.1, 2.0),
+        "infinite lower bound": (np.inf, np.inf),
+        "wrong length": (np.zeros(3), 2.0),
+        "nan in an array": (0.0, np.full(20, np.nan)),
+        "arrays that allow too little": (np.zeros(20), np.full(20, 0.9)),
+        "boolean": (True, 2.0),
+    }
+    return [
+        *choice(entry, "divergence", lambda d: call(divergence=d)),
+        *(Row(entry, "bounds", kind, lambda bad=bad: call(bounds=bad)) for kind, bad in bounds.items()),
+        *number(entry, "max_weight", lambda w: call(max_weight=w), skip=("None",)),
+        Row(entry, "max_weight", "zero", lambda: call(max_weight=0.0)),
+        Row(entry, "max_weight", "below the average weight", lambda: call(max_weight=0.04)),
     ]
 
 
@@ -115,6 +157,7 @@ ROWS: list[Row] = [
     Row("RatioProblem", "target", "beyond 1e150", lambda: problem(target=[0.0, 1e151])),
     *log_weights("RatioProblem", "log_base", lambda x: problem(log_base=x), A, skip=("None",)),
     *radius("RatioProblem", lambda r: problem(radius=r)),
+    *family("RatioProblem", problem),
     *choice("RatioProblem", "norm", lambda p: problem(norm=p)),
     Row("RatioProblem", "norm", "bool", lambda: problem(norm=True)),
     *names("RatioProblem", "feature_names", lambda n: problem(feature_names=n)),
@@ -166,12 +209,13 @@ ROWS: list[Row] = [
     *likelihood("RatioProblem.from_samples", "log_lik_q", lambda a: samples(log_lik_q=a), A),
     *features("RatioProblem.from_samples", lambda f: samples(features=f)),
     *radius("RatioProblem.from_samples", lambda r: samples(radius=r)),
+    *family("RatioProblem.from_samples", samples),
     *choice("RatioProblem.from_samples", "norm", lambda p: samples(norm=p)),
     *flag("RatioProblem.from_samples", "paired", lambda p: samples(x_p=F, paired=p)),
     Row("RatioProblem.from_samples", "paired", "mismatched lengths", lambda: samples(paired=True)),
     *radius("RatioProblem.with_radius", lambda r: problem().with_radius(r)),
     *choice("RatioProblem.with_radius", "norm", lambda p: problem().with_radius(0.1, p), skip=("None",)),
-    *(row for name in ("value", "gradient", "hessian", "log_mu", "tilt") for row in delta(name)),
+    *(row for name in ("value", "gradient", "hessian", "log_mu", "mu", "intercept", "tilt") for row in delta(name)),
     *flag("RatioProblem.tilt", "covariance", lambda c: problem().tilt(AT, covariance=c)),
     *(row for name in ("dual_value", "residual") for row in mu(name)),
 ]

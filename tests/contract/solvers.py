@@ -39,7 +39,7 @@ PENALTIES: dict[str, Any] = {
     "concave": lambda d: -cp.sum_squares(d),
     "NaN": lambda d: np.nan * cp.norm1(d),
     "inf": lambda d: np.inf * cp.norm1(d),
-    "another variable": lambda d: cp.norm1(d - cp.Variable(2)),
+    "another variable": lambda d: cp.norm1(d - cp.Variable(d.shape)),
     "parameter without a value": lambda d: cp.Parameter(nonneg=True) * cp.norm1(d),
 }
 CONSTRAINTS: dict[str, Any] = {
@@ -49,7 +49,7 @@ CONSTRAINTS: dict[str, Any] = {
     "returns text": lambda d: "delta >= 0",
     "not convex": lambda d: [cp.norm2(d) >= 1],
     "NaN": lambda d: [d >= np.nan],
-    "another variable": lambda d: [d == cp.Variable(2)],
+    "another variable": lambda d: [d == cp.Variable(d.shape)],
     "parameter without a value": lambda d: [d >= cp.Parameter()],
 }
 
@@ -72,6 +72,25 @@ def terms(entry: str, call: Any) -> list[Row]:
             for argument in ("penalty", "constraints")
         ),
     ]
+
+
+def weight_terms(entry: str, call: Any) -> list[Row]:
+    """Rows for the user's terms of the weights; ``call`` takes them by name."""
+    return [
+        Row(
+            entry,
+            f"weight_{row.argument}",
+            row.kind,
+            lambda row=row: call(**{f"weight_{row.argument}": _term(row.argument, row.kind)}),
+            error=row.error,
+        )
+        for row in terms(entry, call)
+    ]
+
+
+def _term(argument: str, kind: str) -> Any:
+    """The bad term of a kind."""
+    return fails if kind == "raises" else {"penalty": PENALTIES, "constraints": CONSTRAINTS}[argument][kind]
 
 
 def many(**changes: Any) -> pre.Solutions:
@@ -111,11 +130,21 @@ ROWS: list[Row] = [
             "solve",
             "formulation",
             f"dual with {name}",
-            lambda term=term: pre.solve(PROBLEM, "dual", "CLARABEL", **term),
+            lambda term=term, solver=solver: pre.solve(PROBLEM, "dual", solver, **term),
         )
+        for solver in ("CLARABEL", "newton")
         for name, term in {
-            "a penalty": {"penalty": cp.norm1},
-            "constraints": {"constraints": lambda d: [d >= 0]},
+            f"a penalty ({solver})": {"penalty": cp.norm1},
+            f"constraints ({solver})": {"constraints": lambda d: [d >= 0]},
+        }.items()
+    ),
+    *weight_terms("solve", lambda **t: pre.solve(PROBLEM, "dual", "CLARABEL", **t)),
+    *(
+        Row("solve", argument, kind, lambda call=call, argument=argument: call(**{argument: lambda mu: cp.sum(mu)}))
+        for argument in ("weight_penalty", "weight_constraints")
+        for kind, call in {
+            "primal": lambda **t: pre.solve(PROBLEM, "primal", "CLARABEL", **t),
+            "for Newton": lambda **t: pre.solve(PROBLEM, "dual", "newton", **t),
         }.items()
     ),
     *tolerance("solve", lambda t: pre.solve(PROBLEM, tol=t)),
@@ -203,6 +232,7 @@ ROWS: list[Row] = [
     *no_problem("dual_program", "problem", pre.dual_program),
     *flag("dual_program", "scaled", lambda s: pre.dual_program(PROBLEM, scaled=s)),
     *flag("dual_program", "counts", lambda c: pre.dual_program(PROBLEM, counts=c)),
+    *weight_terms("dual_program", lambda **t: pre.dual_program(PROBLEM, **t)),
     *share("Certificate.proves", "tol", lambda t: pre.certify(PROBLEM, [0.0, 0.0]).proves(t)),
     *(
         Row(entry, "w", kind, lambda call=call, value=value: call(value), named="index")

@@ -264,6 +264,8 @@ def _exact(array: Array, numbers: int = 1 << 20) -> Iterator[bytes]:
 def _arrays(case: Case) -> dict[str, Array]:
     """All numbers of a case except its facts."""
     problem = case.problem.in_memory()
+    problem.require_exponential("a file of a case")
+    problem.require_one_radius("a file of a case")
     values = {name: getattr(problem, name) for name in PROBLEM}
     values |= {"radius": problem.radius, "norm": problem.norm, "value": case.value, "delta": case.delta}
     return {name: np.asarray(value, dtype=float) for name, value in values.items() if value is not None}
@@ -301,8 +303,9 @@ def _rebuild(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Case:
     if unexpected:
         raise DataError("file", f"unexpected array {unexpected[0]!r}", REWRITE)
     arrays = {name: np.asarray(array, dtype=float) for name, array in arrays.items()}
+    given: dict[str, Any] = {name: arrays[name] for name in PROBLEM if name in arrays}
     problem = RatioProblem(
-        **{name: arrays[name] for name in PROBLEM if name in arrays},
+        **given,
         radius=float(arrays["radius"]),
         norm=float(arrays["norm"]),
         feature_names=tuple(header["feature_names"]),

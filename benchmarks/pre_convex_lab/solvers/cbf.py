@@ -104,6 +104,8 @@ def write_cbf(case: Case | RatioProblem, path: str | os.PathLike[str], formulati
         raise DataError("formulation", f"{formulation!r} is not known", f"use {' or '.join(FORMULATIONS)}")
     target = as_path(path, "path")
     problem = (case.problem if isinstance(case, Case) else case).in_memory()
+    problem.require_exponential("a CBF file")
+    problem.require_one_radius("a CBF file")
     comments = _comments(case, problem, formulation)
     program = FORMULATIONS[formulation](problem)
 

@@ -1,0 +1,120 @@
+"""Newton for the convex family: any divergence, bounds on the ratio, and one radius for each feature.
+
+The stages are those of :mod:`~pre_convex.solvers.stages`, in θ = (c, δ): the intercept is one more coordinate, which
+the penalty leaves free, and requests are answered by :class:`~pre_convex.data.linked.LinkedRows`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from .._internal.threads import single_threaded_blas
+from .._internal.typing import Array
+from ..certificate.certificate import NO_PROOF, Proof
+from ..certificate.family import certificate_at, linked_arithmetic, prove_linked
+from ..data.linked import LinkedRows, StepLimit, intercept_at
+from ..data.requests import Level, Requests
+from ..divergences import Divergence
+from ..penalties import PartialPenalty, Penalty, with_intercept
+from ..problem import RatioProblem
+from .newton import Descent, Point
+from .settings import Settings
+from .stages import NewtonResult, Staged
+
+__all__ = ["newton_linked"]
+
+#: share of the way to the first infinite ratio that a step may take, and squared decrement below which none is near
+TO_LIMIT, SHORT = 0.99, 1e-2
+#: weights whose sum is further from one than this get a better intercept when it is asked for
+NORMALISED = 1e-13
+
+
+class LinkedDescent(Descent):
+    """Newton in θ = (c, δ), which stays where all ratios are finite."""
+
+    limited = False
+
+    def run(self, point: Point, aim: float, limit: int | None = None) -> Requests[Point]:
+        """Go back towards zero first, if the start has infinite ratios, as that of a sample may."""
+        if self.limited and not math.isfinite(point.value):
+            reach = yield StepLimit(np.zeros_like(point.delta), point.delta, self.level.number)
+            self.exact, self.decrement = True, math.inf
+            point = yield from self.at(0.5 * reach * point.delta)
+        return (yield from super().run(point, aim, limit))
+
+    def _longest(self, point: Point, d: Array) -> Requests[float]:
+        """At most most of the way to the first infinite ratio."""
+        t: float = yield from super()._longest(point, d)
+        if self.limited and self.decrement > SHORT:
+            t = min(t, TO_LIMIT * (yield StepLimit(point.delta, d, self.level.number)))
+        return t
+
+
+class LinkedStages(Staged):
+    """The stages in θ = (c, δ), with the certificate [FY]."""
+
+    divergence: Divergence
+    limited = False
+
+    def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
+        descent = LinkedDescent(
+            level, self.penalty, self.settings, self.clock, self.arithmetic.shift, curvature, variances
+        )
+        descent.limited = self.limited
+        return descent
+
+    def _share(self, point: Point, level: Level) -> Requests[float]:
+        """Effective sample size of the weights as a share of the rows."""
+        yield from ()
+        return min(1.0, max(point.summary.ess / level.size, 1.0 / level.size))
+
+    def _certify(self, descent: Descent, point: Point, subset: Level | None) -> Requests[Proof]:
+        """Proof by a lift on the subset, and if that does not suffice on all rows."""
+        if descent.reason == "diverges":
+            return NO_PROOF
+        assert isinstance(self.penalty, PartialPenalty)  # with a free intercept
+        where = (point.delta, point.summary, self.penalty, self.arithmetic, self.divergence)
+        if subset is not None:
+            proof = yield from prove_linked(*where, subset.number)
+            if proof.gap <= self.settings.tol * (1.0 + abs(point.value)):
+                return proof
+        return (yield from prove_linked(*where))
+
+
+def newton_linked(
+    problem: RatioProblem,
+    penalty: Penalty,
+    settings: Settings,
+    *,
+    start: Array | None = None,
+    verbose: bool = False,
+) -> NewtonResult:
+    """Solve [P] in (c, δ) and certify the answer; parameters as in :func:`~pre_convex.solvers.stages.newton`."""
+    n, k = problem.rows.shape
+    if problem.link.per_row:  # samples of rows with bounds of their own are not supported
+        settings = replace(settings, small=max(settings.small, n * (k + 1)))
+    with single_threaded_blas(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        delta = penalty.start(k) if start is None else start
+        at_base = not (np.any(delta) or problem.link.per_row)  # the bounds are then on both sides of one
+        theta = np.append(0.0 if at_base else intercept_at(problem.rows, problem.link, delta), delta)
+        staged = LinkedStages(
+            n, k + 1, with_intercept(penalty, k), settings, linked_arithmetic(problem), theta,
+            row_cost=problem.rows.subset_cost, collinear_ends=False, verbose=verbose,
+        )  # fmt: skip
+        staged.divergence = problem.link.divergence
+        staged.limited = bool(np.isfinite(problem.link.divergence.limit) and np.any(np.isinf(problem.link.upper)))
+        outcome = LinkedRows(problem.rows, problem.link).run(staged.run())
+        theta = outcome.point.delta
+        certificate = certificate_at(problem, theta, outcome.point.summary, penalty, outcome.proof)
+    return NewtonResult(
+        np.array(theta[1:]),
+        certificate,
+        outcome.iterations,
+        outcome.passes,
+        outcome.reason,
+        tuple(staged.trace),
+        intercept=float(theta[0]) if abs(outcome.point.gradient[0]) <= NORMALISED else None,
+    )
