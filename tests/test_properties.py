@@ -81,7 +81,7 @@ def test_beyond_the_base_residual_delta_is_exactly_zero(seed, norm, more):
     at_zero = problem.moment_norm(problem.gradient(np.zeros(3)))
     solution = pre.solve(problem.with_radius(at_zero * (1 + 1e-12) + more, norm))
     assert np.all(solution.delta == 0.0)
-    assert solution.gap <= 1e-15
+    assert solution.gap <= 2.0 * solution.certificate.noise <= 1e-13
 
 
 @prop(seeds)
@@ -438,13 +438,16 @@ def test_an_estimator_agrees_with_its_problem_and_survives_a_file(seed, n, d, fe
         "array": (rng.normal(size=n), rng.normal(size=2 * n)),
     }[likelihood]
     estimator = pre.PosteriorRatio(features=features, norm=norm, radius=0.1)
+    advised = 0.1
     try:
         fit = estimator.fit(x_p, x_q, *lik)
-    except pre.InfeasibleError:
-        problem = pre.RatioProblem.from_samples(x_p, x_q, *lik, features=estimator.features_, radius=0.1, norm=norm)
-        assert pre.minimal_radius(problem).lower > 0.1
-        return
+    except pre.InfeasibleError as error:  # the estimator keeps nothing of a failed fit
+        advised = error.advised_radius
+        fit = estimator.set_params(radius=advised).fit(x_p, x_q, *lik)
     problem = pre.RatioProblem.from_samples(x_p, x_q, *lik, features=fit.features_, radius=0.1, norm=norm)
+    if advised > 0.1:
+        assert 0.1 < pre.minimal_radius(problem).lower < advised
+        return
     agree(fit.solution_, proven(problem), rounding(problem, fit.delta_))
     assert fit.divergence_ == -fit.solution_.primal_value
     np.testing.assert_allclose(np.exp(problem.log_base) @ fit.ratio(x_q), 1.0, rtol=1e-9)

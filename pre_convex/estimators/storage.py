@@ -322,7 +322,7 @@ def _agree(stored: Certificate, proof: Certificate) -> bool:
     """Whether a stored certificate differs from a new one by no more than the round-off of its computation."""
     value, unit = proof.primal_value, 1e-12 * (1.0 + abs(proof.primal_value))
     same_value = abs(stored.primal_value - value) <= unit and abs(stored.dual_value - (value - stored.gap)) <= unit
-    return same_value and 0.5 * proof.gap <= stored.gap <= 2.0 * proof.gap
+    return same_value and 0.5 * proof.gap <= stored.gap <= 2.0 * proof.gap + unit
 
 
 def _tilted_weights(problem: RatioProblem, delta: Array) -> Array:
