@@ -204,10 +204,15 @@ def prove(
         return proof
     lifted, trial = found
     worth = float(np.sum(lifted.missed * np.abs(delta)))
-    last_digit = 0.0 if isinstance(penalty, BallPenalty) and penalty.relaxed else worth
     gap = trial.slack + lifted.cost + worth + noise
+    return _with_dependent(proof._replace(gap=gap), lifted, penalty, worth)
+
+
+def _with_dependent(proof: Proof, lifted: Lifted, penalty: Penalty, worth: float) -> Proof:
+    """The proof with the columns that a lift found to depend on others, and what their last digits are worth."""
+    last_digit = 0.0 if isinstance(penalty, BallPenalty) and penalty.relaxed else worth
     missed = tuple(lifted.missed[list(lifted.dependent)].tolist())
-    return proof._replace(gap=gap, last_digit=last_digit, dependent=lifted.dependent, missed=missed)
+    return proof._replace(last_digit=last_digit, dependent=lifted.dependent, missed=missed)
 
 
 def _lift_to_feasible(
@@ -312,9 +317,11 @@ def make_certificate(
     r = problem.residual(clean)
     if proof.gap > NEGLIGIBLE_GAP * (1.0 + abs(value)) and clean.any() and problem.rows.in_memory:
         rows = problem.rows.with_log_base(safe_log(clean))
-        lower = Alone(rows).run(_dual_bound(problem, clean, delta, penalty, arithmetic))
-        if value - lower >= -proof.noise:  # otherwise they contradict each other
-            proof = proof._replace(gap=min(proof.gap, max(value - lower, 0.0) + proof.noise))
+        lower, lifted = Alone(rows).run(_dual_bound(problem, clean, delta, penalty, arithmetic))
+        gap = value - lower + proof.noise
+        if lifted is not None and 0.0 <= gap < proof.gap:  # below zero they contradict each other
+            worth = float(np.sum(lifted.missed * np.abs(delta)))
+            proof = _with_dependent(proof._replace(gap=max(gap, proof.noise)), lifted, penalty, worth)
     e_qn = float(np.linalg.norm(r + summary.mean))
     certificate = certificate_of(problem, delta, summary, penalty, proof, r)
     return replace(certificate, simplex_residual=simplex, e_qn=e_qn if e_qn > 1e-14 * proof.spread else 0.0)
@@ -322,23 +329,23 @@ def make_certificate(
 
 def _dual_bound(
     problem: RatioProblem, mu: Array, delta: Array, penalty: Penalty, arithmetic: Arithmetic
-) -> Requests[float]:
+) -> Requests[tuple[float, Lifted | None]]:
     """Lower bound of D(μ') − g*(r') for a lift μ' of given weights, which are base weights tilted by zero.
 
     With h_j = a_j − log μ_j, D(μ') = −KL(μ' ‖ μ) + Σ μ'_j h_j, and the last sum differs from D(μ) = Σ μ_j h_j by no
-    more than √q times the standard deviation of h, over Σν. The bound is −inf if there is no lift.
+    more than √q times the standard deviation of h, over Σν. It is returned with the lift; without one it is −inf.
     """
     if np.any(problem.log_base[mu > 0.0] == -np.inf):  # a lift only rescales weights, and these must be zero
-        return -math.inf
+        return -math.inf, None
     zero = np.zeros(problem.k)
     summary = yield Tilt(zero, True)
     round_off = RoundOff(zero, summary, (yield Sizes()), arithmetic)
     found = yield from _lift_to_feasible(zero, delta, summary, summary, ALL, penalty, round_off, arithmetic)
     if found is None:
-        return -math.inf
+        return -math.inf, None
     lifted, trial = found
     if not lifted.q < 1.0:
-        return -math.inf
+        return -math.inf, None
     weights, a = mu[mu > 0.0], problem.log_base[mu > 0.0]
     h = a - np.log(weights)
     average = float(weights @ h)
@@ -346,7 +353,8 @@ def _dual_bound(
     terms = float(weights @ (np.abs(a) + np.abs(np.log(weights))))
     conjugate = trial.slack - penalty.value(delta) + float(trial.residual @ delta)
     moved = math.sqrt(lifted.q) * deviation / (1.0 - lifted.q) + float(np.sum(lifted.missed * np.abs(delta)))
-    return average - moved - lifted.cost - conjugate - EPS * arithmetic.depth * (1.0 + terms)
+    bound = average - moved - lifted.cost - conjugate - EPS * arithmetic.depth * (1.0 + terms)
+    return bound, lifted
 
 
 def certificate_of(

@@ -79,6 +79,8 @@ def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], 
 def _far_from_both(problem: RatioProblem, face: ExposedFace, found: Solution) -> Solution | None:
     """Solution on a face of an exposed face, at a δ far along the normals of both; ``None`` without a proof."""
     assert found.settings is not None  # every solve has settings
+    if not problem.rows.in_memory:
+        return None
     mu, v, tol = _on_all_rows(face, found), np.zeros(problem.k), found.settings.tol
     for faster, (feature, sign) in enumerate(reversed(face.recession)):
         v[feature] = sign * FASTER**faster
