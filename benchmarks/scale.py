@@ -269,7 +269,7 @@ def memory_rows(n: int, k: int) -> Iterator[Row]:
 #: targets of the memory rows, all with a face of about 1 % of the rows on which the first feature is largest
 POSITIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "inside the hull": lambda F, face: 0.9 * F.mean(axis=0) + 0.1 * F[face].mean(axis=0),
-    "on a face": lambda F, face: F[face].mean(axis=0),
+    "on a face": lambda F, face: np.append(F[:, 0].max(), F[face, 1:].mean(axis=0)),  # exactly, whatever the round-off
     "on a vertex": lambda F, face: F[np.argmax(F[:, 1])].copy(),
     "outside": lambda F, face: F[face].mean(axis=0) + np.eye(1, F.shape[1])[0],
 }

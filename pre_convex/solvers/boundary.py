@@ -72,7 +72,7 @@ def solve_on_exposed_face(problem: RatioProblem, solve: Callable[[ExposedFace], 
         free_directions=found.free_directions + problem.k - face.columns.size,
         solve_time=found.solve_time + seconds,
         trace=(stage, *found.trace),
-        recession=face.recession if optimal else (),
+        recession=face.recession,
     )
 
 
