@@ -67,7 +67,7 @@ class Divergence(ABC):
         return np.maximum(self.phi(t + change) - self.phi(t) - self.slope(t) * change, 0.0)
 
     def growth(self, x: float) -> float:
-        """Bound on φ''(u)/φ''(t) for |u − t| ≤ x min(t, 1/φ''(t)), x < 1; that of powers of t from −2 to 0."""
+        """Bound on φ''(u)/φ''(t) for ``|u − t| ≤ x min(t, 1/φ''(t))``, x < 1; that of powers of t from −2 to 0."""
         return 1.0 / (1.0 - x) ** 2
 
     @abstractmethod

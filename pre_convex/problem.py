@@ -73,8 +73,8 @@ class RatioProblem:
         no weight. By default all rows weigh the same.
     radius : float, array of shape (k,) or dict, default 0.0
         R ≥ 0, the relaxation of the moment constraint ‖b − F'μ‖ ≤ R and the weight of the penalty R‖δ‖_*.
-        Zero matches the moments exactly. An array has one R_i for each feature: |b − F'μ|_i ≤ R_i, whatever the norm,
-        with the penalty Σ R_i|δ_i|; 0 matches a feature exactly and inf leaves it out. A dict does the same by name,
+        Zero matches the moments exactly. An array has one R_i for each feature: ``|b − F'μ|_i ≤ R_i``, whatever the
+        norm, with the penalty ``Σ R_i |δ_i|``; 0 matches a feature exactly and inf leaves it out. A dict does the same by name,
         ``{"age": 0.1}``; features without an entry are matched exactly, or to the value of the key ``...``.
     norm : {2, inf, 1}, default 2
         Norm of the moment constraint; δ is penalised by the dual norm. ``norm=2`` penalises the Euclidean length of δ,
@@ -846,7 +846,7 @@ class RatioProblem:
         return radius_value(self.radius, self.moment_norm, delta)
 
     def excess(self, r: Array) -> float:
-        """How far a residual is beyond the radius: (‖r‖ − R)₊, or the largest (|r_i| − R_i)₊.
+        """How far a residual is beyond the radius: (‖r‖ − R)₊, or the largest excess of ``|r_i|`` over R_i.
 
         Parameters
         ----------
