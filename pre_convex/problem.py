@@ -74,8 +74,8 @@ class RatioProblem:
     radius : float, array of shape (k,) or dict, default 0.0
         R ≥ 0, the relaxation of the moment constraint ‖b − F'μ‖ ≤ R and the weight of the penalty R‖δ‖_*.
         Zero matches the moments exactly. An array has one R_i for each feature: ``|b − F'μ|_i ≤ R_i``, whatever the
-        norm, with the penalty ``Σ R_i |δ_i|``; 0 matches a feature exactly and inf leaves it out. A dict does the same by name,
-        ``{"age": 0.1}``; features without an entry are matched exactly, or to the value of the key ``...``.
+        norm, with the penalty ``Σ R_i |δ_i|``; 0 matches a feature exactly and inf leaves it out. A dict does the same
+        by name, ``{"age": 0.1}``; features without an entry are matched exactly, or to the value of the key ``...``.
     norm : {2, inf, 1}, default 2
         Norm of the moment constraint; δ is penalised by the dual norm. ``norm=2`` penalises the Euclidean length of δ,
         ``norm=inf`` its ℓ1 norm, so that δ is sparse, and ``norm=1`` its largest coefficient.

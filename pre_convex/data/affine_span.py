@@ -16,8 +16,8 @@ __all__ = ["AffineSpan", "affine_span", "affine_span_of"]
 
 #: rows of a sample that the search for a span starts from
 FIRST_ROWS = 5000
-#: units in the last place of its terms up to which a linear combination of columns counts as constant: features that are
-#: computed, such as those of a kernel, are off by a few of them
+#: units in the last place of its terms up to which a linear combination of columns counts as constant:
+#: features that are computed, such as those of a kernel, are off by a few of them
 LAST_PLACES = 16.0
 #: a coordinate is computed again if what earlier ones leave of it is less than this share
 SMALL_PIVOT = 1e-6
