@@ -301,6 +301,8 @@ class Link:
     @property
     def bounded(self) -> bool:
         """Whether there are bounds other than (0, ∞)."""
+        if not self.per_row:
+            return bool(self.lower > 0.0 or self.upper < np.inf)
         return bool(np.any(np.asarray(self.lower) > 0.0) or np.any(np.asarray(self.upper) < np.inf))
 
     def take(self, index: Any) -> Link:

@@ -173,7 +173,7 @@ NO_PROOF = Proof(math.inf, 0.0, math.inf)
 
 
 def prove(
-    delta: Array, summary: Summary, penalty: Penalty, arithmetic: Arithmetic, level: int = ALL
+    delta: Array, summary: Summary, penalty: Penalty, arithmetic: Arithmetic, level: int = ALL, thorough: bool = True
 ) -> Requests[Proof]:
     """Duality gap of δ by a lift on the rows of one level.
 
@@ -189,6 +189,8 @@ def prove(
         How the passes compute.
     level : int, default ALL
         Number of the level that is lifted; any rows give a valid bound, more rows a tighter one.
+    thorough : bool, default True
+        Whether to go on with lifts that need several passes over all rows, if the cheap one proves nothing.
     """
     on_level = summary
     if level != ALL or summary.covariance is None:
@@ -199,7 +201,9 @@ def prove(
     proof = Proof(math.inf, noise, float(np.sqrt(np.sum(np.maximum(H.diagonal(), 0.0)))))
     if not (math.isfinite(noise) and np.all(np.isfinite(H))):  # after overflow nothing can be proven
         return proof
-    found = yield from _lift_to_feasible(delta, delta, summary, on_level, level, penalty, round_off, arithmetic)
+    found = yield from _lift_to_feasible(
+        delta, delta, summary, on_level, level, penalty, round_off, arithmetic, thorough
+    )
     if found is None:
         return proof
     lifted, trial = found
@@ -224,6 +228,7 @@ def _lift_to_feasible(
     penalty: Penalty,
     round_off: RoundOff,
     arithmetic: Arithmetic,
+    thorough: bool = True,
 ) -> Requests[tuple[Lifted, Trial] | None]:
     """Lift of the weights at δ to weights that are feasible for [D], and their residual with its slack at another δ.
 
@@ -247,7 +252,7 @@ def _lift_to_feasible(
     best, found = math.inf, None
     if as_it_is is not None:
         best, found = as_it_is.slack, (Lifted(0.0, 0.0, (), np.zeros(delta.size)), as_it_is)
-    for method, room in LIFTS[0 if ball is None else 1]:
+    for method, room in LIFTS[0 if ball is None else 1] if thorough else ():
         lifted = yield from method(delta, summary, trial.residual, trial.error, round_off, arithmetic, room)
         if lifted is not None and ball is not None and ball.norm(lifted.missed) > ball.norm(margin):
             margin = 4.0 * lifted.missed  # the residual is off by that, and has to be in the ball all the same

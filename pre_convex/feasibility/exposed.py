@@ -24,8 +24,8 @@ __all__ = ["ExposedFace", "Recession", "exposed_face", "limit_problem", "on_some
 #: numbers below this count as zero
 SMALLEST = 1.0 / MAX_ENTRY
 
-#: rows that tell most columns to be not exposed, without a pass over all rows
-SAMPLE_ROWS = 1000
+#: rows that tell most columns to be not exposed, without a pass over all rows; at first so many
+SAMPLE_ROWS, FIRST_ROWS = 1000, 50
 #: entries of a face up to which it is read into memory
 MAX_ENTRIES = 20_000_000
 
@@ -142,15 +142,22 @@ def limit_problem(problem: RatioProblem, recession: tuple[Recession, ...]) -> Ra
 
 def _may_be_exposed(problem: RatioProblem) -> bool:
     """Whether no sample of the rows shows that the target is strictly between the extremes of all columns."""
-    if problem.rows.in_memory:
-        step = max(1, problem.n_q // SAMPLE_ROWS)
-        sample = problem.features_q[::step][problem.log_base[::step] > -np.inf] - problem.target
-    else:
+    if not problem.rows.in_memory:
         some = problem.rows.sample(SAMPLE_ROWS)
-        sample = some.features[some.log_base > -np.inf]
-    if len(sample) == 0:
-        return True
-    return bool(np.any((sample.min(axis=0) >= 0.0) | (sample.max(axis=0) <= 0.0)))
+        return not _is_inside(some.features[some.log_base > -np.inf], np.zeros(problem.k))
+    for count in (FIRST_ROWS, SAMPLE_ROWS):
+        step = max(1, problem.n_q // count)
+        sample = problem.features_q[::step]
+        if not problem.rows.uniform:
+            sample = sample[problem.log_base[::step] > -np.inf]
+        if _is_inside(sample, problem.target):
+            return False
+    return True
+
+
+def _is_inside(sample: Array, target: Array) -> bool:
+    """Whether the target is strictly between the extremes of every column of some rows."""
+    return bool(len(sample) and np.all((sample.min(axis=0) < target) & (target < sample.max(axis=0))))
 
 
 def on_some_rows(target: Array, features: Array, log_base: Array | None) -> RatioProblem:

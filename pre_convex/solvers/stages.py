@@ -251,10 +251,13 @@ class Staged:
         covered = subset is None and point.summary.covariance is not None and self.n * self.k <= LIFT_ALL
         if 2 * needed <= source.size and not covered:
             some = yield Draw(needed, source.number, at_random=False)
-            proof = yield from prove(point.delta, point.summary, self.penalty, self.arithmetic, some.number)
+            proof = yield from prove(
+                point.delta, point.summary, self.penalty, self.arithmetic, some.number, thorough=False
+            )
             if hopeless or proof.gap <= tol * (1.0 + abs(point.value)):
                 return proof
-        return (yield from prove(point.delta, point.summary, self.penalty, self.arithmetic, source.number))
+        thorough = subset is None and decrement <= tol
+        return (yield from prove(point.delta, point.summary, self.penalty, self.arithmetic, source.number, thorough))
 
     def _may_diverge(self, descent: Descent, point: Point, H0: Array, subset: Level | None) -> Requests[bool]:
         """Whether δ may belong to a diverging sequence; see :class:`Outcome`."""
