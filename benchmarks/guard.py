@@ -2,8 +2,8 @@
 
 The rows are those of ``scale.py`` with its goals, at sizes with ratios close to those at full size. A ratio is the
 median of five pairs. So that a busy machine changes little, everything runs in one thread and times are those of the
-processor. A row fails if it is beyond twice its goal in five attempts, and so does a row that breaks; a row between goal
-and limit is reported only.
+processor. A row fails if it is beyond twice its goal in five attempts, and so does a row that breaks; a row between
+goal and limit is reported only.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from ball_judge import verdict
 from hard_problems import KINDS, WAYS, draw
-from storing import markdown_table, store
+from storing import markdown_table, quote, store
 
 import pre_convex as pre
 
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--notes", type=int, default=40, help="how many false certificates and errors to show")
     parser.add_argument("--only", type=int, help="solve and judge only this problem")
-    parser.add_argument("--store", action="store_true", help="write the results file")
+    parser.add_argument("--store", action="store_true", help="write the results file and the table on the page")
     arguments = parser.parse_args()
     if arguments.only is not None:
         drawn = draw(arguments.only)
@@ -115,7 +115,9 @@ def main() -> None:
     rows = summary(outcomes)
     print("\n".join(table(rows)))
     if arguments.store:
-        print(f"written: {store('rigour', rows, ('pre_convex', 'numpy', 'scipy', 'python-flint')).name}")
+        path = store("rigour", rows, ("pre_convex", "numpy", "scipy", "python-flint"))
+        quote("docs/robustness.md", "rigour", table(rows))
+        print(f"written: {path.name} and the table of docs/robustness.md")
 
 
 if __name__ == "__main__":

@@ -176,6 +176,7 @@ RESULTS: dict[str, Result] = {
         _csv("rigour"),
         "make rigour ARGS=--store",
         (*ENGINE, *_scripts("rigour", "hard_problems", "ball_judge", "independent")),
+        (("docs/robustness.md", "rigour"),),
     ),
     "scale": Result(
         _csv("scale"),
