@@ -149,7 +149,9 @@ class Rows:
 
     def with_log_base(self, log_base: Array | float) -> Rows:
         """The same features with other base weights."""
-        return Rows(self.features, log_base, self.origin, self.start, (self.centre, self.shift))
+        rows = Rows(self.features, log_base, self.origin, self.start, (self.centre, self.shift))
+        rows.accuracy = self.accuracy
+        return rows
 
     @cached_property
     def reach(self) -> Reach:
@@ -157,9 +159,9 @@ class Rows:
         root = np.sqrt(self.reduce(_column_squares, np.add)) * (1.0 + 1e-6)  # whatever the round-off
         return Reach(root, root)
 
-    @property
+    @cached_property
     def accuracy(self) -> float:
-        """Relative accuracy of the features as they are stored: one unit in the last place."""
+        """Relative accuracy of the features as they were given: one unit in the last place."""
         return float(np.finfo(self.features.dtype).eps)
 
     @property
@@ -318,7 +320,9 @@ def make_rows(F: Array, log_base: Array, target: Array) -> Rows:
         return Rows(read_only(F), read_only(log_base), target, split=split_origin(F, target))
     centre, shift = _split(F, target)
     by_columns = np.asfortranarray(F - centre)
-    return Rows(read_only(by_columns), read_only(log_base), target, split=(None, shift))
+    rows = Rows(read_only(by_columns), read_only(log_base), target, split=(None, shift))
+    rows.accuracy = float(np.finfo(F.dtype).eps)
+    return rows
 
 
 def split_origin(F: Array, origin: Array) -> Split:

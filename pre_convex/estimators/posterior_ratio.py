@@ -32,7 +32,13 @@ from ..problem import RatioProblem
 from ..solution import Solution
 from ..solvers import Settings, solve
 from ..statistics.bootstrap import bootstrap
-from ..statistics.diagnostics import Diagnostics, diagnose_tilted, recession_warnings, solution_weights
+from ..statistics.diagnostics import (
+    Diagnostics,
+    dependence_warnings,
+    diagnose_tilted,
+    recession_warnings,
+    solution_weights,
+)
 from ..statistics.inference import Inference, Interval, WaldTest, infer
 from ..statistics.influence import KINDS
 from ..statistics.selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
@@ -221,7 +227,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self._finish()
         if self.penalty is not None or self.constraints is not None:
             self.divergence_ = -self.problem_.dual_value(self.mu_)
-        for text in recession_warnings(self.problem_, self.solution_):
+        notes = recession_warnings(self.problem_, self.solution_) + dependence_warnings(self.problem_, self.solution_)
+        for text in notes:
             warn_caller(text)
 
     def _remember_columns(self, x: Any, names: tuple[str, ...] | None) -> None:

@@ -23,6 +23,7 @@ from .tilted import TiltedProblem
 __all__ = [
     "Diagnostics",
     "base_moments",
+    "dependence_warnings",
     "diagnose",
     "diagnose_tilted",
     "pareto_k",
@@ -30,6 +31,8 @@ __all__ = [
     "solution_weights",
 ]
 
+#: share of a column's range by which a copy has to differ from the combination that it is, to count as rounded
+ROUNDED_COPY = 1e-12
 #: effective sample size, in rows and in rows per feature, below which a fit warns
 MIN_ESS, MIN_ESS_PER_FEATURE = 10.0, 2.0
 #: tail index above which the mean of the weights is unreliable, and fewest weights from which it is estimated
@@ -209,7 +212,8 @@ def diagnose_tilted(tilted: TiltedProblem, solution: Solution) -> Diagnostics:
         free_directions=solution.free_directions,
         warnings=(),
     )
-    notes = recession_warnings(problem, solution) + _warnings(diagnostics, problem)
+    notes = recession_warnings(problem, solution) + dependence_warnings(problem, solution)
+    notes += _warnings(diagnostics, problem)
     return replace(diagnostics, warnings=tuple(notes))
 
 
@@ -304,6 +308,25 @@ def recession_warnings(problem: RatioProblem, solution: Solution) -> list[str]:
             f"that, and its coefficient runs to {'+' if sign > 0 else '-'}inf"
         )
     return notes
+
+
+def dependence_warnings(problem: RatioProblem, solution: Solution) -> list[str]:
+    """A warning that names columns which are combinations of others, but only up to the round-off of the data."""
+    certificate = solution.certificate
+    if not certificate.dependent:
+        return []
+    low, high = problem.ranges
+    rounded = [
+        problem.feature_names[column]
+        for column, missed in zip(certificate.dependent, certificate.missed, strict=True)
+        if missed > ROUNDED_COPY * (high - low)[column]
+    ]
+    if not rounded:
+        return []
+    return [
+        f"{', '.join(rounded)}: a linear combination of other columns up to the round-off of the data; δ is the "
+        "shortest that gives the same ratio, and its single coefficients mean little: leave the column out"
+    ]
 
 
 def _warnings(d: Diagnostics, problem: RatioProblem) -> list[str]:
