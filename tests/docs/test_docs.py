@@ -105,7 +105,8 @@ def printed_on(page):
 @pytest.mark.parametrize(
     ("page", "path", "functions", "count"),
     [
-        ("when-a-fit-warns", "statistics/diagnostics.py", ["_warnings", "recession_warnings", "dependence_warnings"], 10),
+        ("when-a-fit-warns", "statistics/diagnostics.py",
+         ["_warnings", "recession_warnings", "dependence_warnings"], 10),
         ("when-a-score-or-explanation-warns", "applications/detection/diagnostics.py",
          ["score_warnings", "threshold_warning", "influence_warning"], 7),
         ("when-a-score-or-explanation-warns", "applications/explanation/diagnostics.py",
