@@ -25,6 +25,7 @@ _HOMES = {
     "InfeasibleError": "errors",
     "KLIEP": "estimators",
     "Kernel": "data.kernels",
+    "LSIF": "estimators",
     "LagProducts": "data.features",
     "Linear": "data.features",
     "MissingExtraError": "errors",
@@ -104,6 +105,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .errors import SolveError as SolveError
     from .errors import UnknownSolverError as UnknownSolverError
     from .estimators import KLIEP as KLIEP
+    from .estimators import LSIF as LSIF
     from .estimators import PluginRatio as PluginRatio
     from .estimators import PosteriorRatio as PosteriorRatio
     from .estimators import RatioClassifier as RatioClassifier
