@@ -14,6 +14,7 @@ __version__ = "0.2.0"
 #: public name: module that defines it
 _HOMES = {
     "Autocorrelation": "data.features",
+    "Balance": "applications.balancing",
     "BoundaryError": "errors",
     "Certificate": "certificate.certificate",
     "ClassProbability": "data.likelihoods",
@@ -84,6 +85,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an export
+    from .applications.balancing import Balance as Balance
     from .certificate.certificate import Certificate as Certificate
     from .certificate.certificate import certify as certify
     from .certificate.verify import Verification as Verification
