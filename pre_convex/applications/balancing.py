@@ -117,7 +117,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
     >>> y = X[:, 0] + 2.0 * treatment + rng.normal(size=400)
     >>> fit = Balance().fit(X, treatment, y)
     >>> print(fit.effect_)
-    ATT 2.07566, std err 0.1142, 95 % [1.85186, 2.29946]
+    ATT 2.075661, std err 0.1142, 95 % [1.851865, 2.299457]
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         treatment : array of shape (n,), optional
             True or 1 for the treated, False or 0 for the controls. Leave it out if there are ``targets``.
         y : array of shape (n,), optional
-            Outcome.
+            Outcome, one number for each row; without it there are weights but no effect.
         base_weights : array of shape (n,), optional
             Design weights of a survey, not negative; equal weights by default.
         targets : array of shape (k,) or dict, optional

@@ -24,7 +24,7 @@ from .canvas import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
 
 __all__ = ["plot_love"]
 

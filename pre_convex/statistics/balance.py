@@ -48,7 +48,7 @@ class BalanceTable:
         first = max([len(name) for name in names] + [8])
         lines = [for_terminal(self.title), " " * first + "".join(f"  {h:>8}" for h in COLUMNS)]
         for name, before, after in list(zip(names, self.before, self.after, strict=True))[:MAX_PRINTED_ROWS]:
-            lines.append(f"{name:<{first}}  {before + 0.0:8.4f}  {_rounded(after):8.4f}")
+            lines.append(f"{name:<{first}}  {_rounded(before):8.4f}  {_rounded(after):8.4f}")
         if len(names) > MAX_PRINTED_ROWS:
             lines.append(f"and {len(names) - MAX_PRINTED_ROWS} more")
         for group, (n, before, after) in self.sizes.items():
@@ -59,7 +59,7 @@ class BalanceTable:
         """Table for notebooks."""
         head = "".join(f"<th>{h}</th>" for h in ("", *COLUMNS))
         body = "".join(
-            f"<tr><th>{for_html(name)}</th><td>{before:.4f}</td><td>{_rounded(after):.4f}</td></tr>"
+            f"<tr><th>{for_html(name)}</th><td>{_rounded(before):.4f}</td><td>{_rounded(after):.4f}</td></tr>"
             for name, before, after in zip(self.names, self.before, self.after, strict=True)
         )
         return f"<h4>{for_html(self.title)}</h4><table><tr>{head}</tr>{body}</table>"
@@ -81,5 +81,5 @@ class BalanceTable:
 
 
 def _rounded(x: float) -> float:
-    """A difference without the sign of a zero that is only round-off."""
-    return float(np.round(x, 8)) + 0.0
+    """A difference to four decimals, without the sign of a zero."""
+    return float(np.round(x, 4)) + 0.0

@@ -58,7 +58,7 @@ class Effect:
 
     def __str__(self) -> str:
         lower, upper = self.interval()
-        return f"{self.name} {self.estimate:.6g}, std err {self.std_error:.4g}, 95 % [{lower:.6g}, {upper:.6g}]"
+        return f"{self.name} {self.estimate:.7g}, std err {self.std_error:.4g}, 95 % [{lower:.7g}, {upper:.7g}]"
 
 
 class WeightedMean(NamedTuple):
