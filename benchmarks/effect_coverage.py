@@ -1,6 +1,6 @@
 """Coverage of the confidence intervals of ``pre.Balance``, by simulation.
 
-    python benchmarks/effect_coverage.py [--runs 1000]
+    python benchmarks/effect_coverage.py > benchmarks/results/effect-coverage.csv
 
 The outcome is linear in the features, so that balancing is unbiased, and depends on them differently in the two groups.
 The treatment follows a logistic model. For each estimand and divergence: bias, spread and mean standard error of the

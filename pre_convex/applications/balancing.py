@@ -117,7 +117,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
     >>> y = X[:, 0] + 2.0 * treatment + rng.normal(size=400)
     >>> fit = Balance().fit(X, treatment, y)
     >>> print(fit.effect_)
-    ATT 2.075661, std err 0.1142, 95 % [1.851865, 2.299457]
+    ATT 2.075661, std err 0.1172, 95 % [1.846008, 2.305314]
     """
 
     def __init__(
@@ -301,9 +301,9 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         effect = None
         if y is not None:
             expansion = weighted_mean(group.problem, group.solution, y)
-            influence = size * expansion.influence
-            error = float(np.sqrt(influence @ influence)) if expansion.regular else np.nan
-            effect = Effect("mean" if total is None else "total", size * expansion.mean, error, read_only(influence))
+            error = size * float(np.linalg.norm(expansion.without)) if expansion.regular else np.nan
+            influence = read_only(size * expansion.influence)
+            effect = Effect("mean" if total is None else "total", size * expansion.mean, error, influence)
         G = np.where(constant, np.nan, group.problem.features_q)
         self._finish(
             names,
@@ -384,18 +384,20 @@ def _treatment_effect(
 ) -> Effect:
     """Treated minus control, with the influence of every row [EFFECT]."""
     estimate, influence, regular = 0.0, np.zeros(len(y)), True
+    correction = np.zeros(len(y))
     for name, sign in ((TREATED, 1.0), (CONTROL, -1.0)):
         if name in groups:
             group = groups[name]
-            mean, own, slope, determined = weighted_mean(group.problem, group.solution, y[group.rows])
+            mean, own, without, slope, determined = weighted_mean(group.problem, group.solution, y[group.rows])
             influence[group.rows] += sign * own
+            correction[group.rows] += sign * (without - own)
             influence += sign * share * (((F - target) / unit) @ slope)  # the target is estimated as well
             regular = regular and determined
         else:
             mean = float(w[name] @ y)
             influence += sign * w[name] * (y - mean)
         estimate += sign * mean
-    error = float(np.sqrt(influence @ influence)) if regular else np.nan
+    error = float(np.linalg.norm(influence + correction)) if regular else np.nan
     return Effect(estimand, estimate, error, read_only(influence))
 
 

@@ -17,6 +17,8 @@ __all__ = ["Effect", "WeightedMean", "weighted_mean"]
 
 #: singular values below this share of the largest count as zero
 RANK_TOL = 1e-9
+#: leverage from which on a row counts as fitted exactly
+MAX_LEVERAGE = 1.0 - 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +34,8 @@ class Effect:
     std_error : float
         Its standard error [EFFECT]; nan if the bounds leave too few rows between them to compute it.
     influence : ndarray of shape (n,)
-        How much each row contributes to the error of the estimate; the sum of squares is the variance.
+        How much each row contributes to the error of the estimate, to first order: the derivative with respect to its
+        base weight, times that weight.
     """
 
     name: str
@@ -69,7 +72,9 @@ class WeightedMean(NamedTuple):
     mean : float
         Σ μ_j y_j.
     influence : ndarray of shape (n_q,)
-        Contribution of each q row to the error of the mean.
+        Contribution of each q row to the error of the mean, to first order.
+    without : ndarray of shape (n_q,)
+        The same with residuals divided by one minus their leverage (HC3): by how much the mean changes without the row.
     slope : ndarray of shape (k,)
         Derivative of the mean with respect to the target, for targets that are estimated themselves.
     regular : bool
@@ -78,6 +83,7 @@ class WeightedMean(NamedTuple):
 
     mean: float
     influence: Array
+    without: Array
     slope: Array
     regular: bool
 
@@ -109,7 +115,16 @@ def weighted_mean(problem: RatioProblem, solution: Solution, y: Array) -> Weight
     slope = np.zeros(problem.k)
     slope[active] = beta[1:]
     regular = problem.exponential or rank == np.linalg.matrix_rank(np.sqrt(pi)[:, None] * Z, rtol=RANK_TOL)
-    return WeightedMean(mean, mu * (y - mean - Z @ beta) + beta[0] * pi, slope, bool(regular))
+    residual, leverage = y - mean - Z @ beta, _leverage(root * Z)
+    larger = residual / np.where(leverage < MAX_LEVERAGE, 1.0 - leverage, 1.0)  # with leverage one it is zero
+    influence, without = (mu * x + beta[0] * pi for x in (residual, larger))
+    return WeightedMean(mean, influence, without, slope, bool(regular))
+
+
+def _leverage(X: Array) -> Array:
+    """Diagonal of the projection onto the columns of X."""
+    U, s, _ = np.linalg.svd(X, full_matrices=False)
+    return np.asarray(np.square(U[:, s > RANK_TOL * s[0]]).sum(axis=1))
 
 
 def _curvature(problem: RatioProblem, solution: Solution, pi: Array) -> Array:

@@ -130,6 +130,21 @@ def test_the_standard_error_is_that_of_the_residuals(divergence):
     assert fit.effect_.std_error < 0.6 * y.std() / np.sqrt(300)  # most of the variance of y is explained
 
 
+@pytest.mark.parametrize("divergence", ["kl", "chi2", "reverse-kl"])
+def test_the_standard_error_is_that_of_the_jackknife(divergence):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
+    model = pre.Balance(divergence=divergence)
+
+    def mean(rows):
+        return model.fit(X[rows], y=y[rows], targets=[0.2, -0.2, 0.1]).effect_.estimate
+
+    every = np.arange(80)
+    changes = np.array([mean(every[every != i]) for i in every]) - mean(every)
+    model.fit(X, y=y, targets=[0.2, -0.2, 0.1])
+    assert model.effect_.std_error == pytest.approx(np.sqrt(changes @ changes), rel=0.05)
+
+
 def test_targets_by_name_leave_other_features_out():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 2)), columns=["age", "dose"])
     fit = pre.Balance().fit(X, targets={"dose": 0.2})
