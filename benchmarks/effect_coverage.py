@@ -1,6 +1,6 @@
 """Coverage of the confidence intervals of ``pre.Balance``, by simulation.
 
-    python benchmarks/effect_coverage.py > benchmarks/results/effect-coverage.csv
+    python benchmarks/effect_coverage.py [--runs 1000] [--store]
 
 The outcome is linear in the features, so that balancing is unbiased, and depends on them differently in the two groups.
 The treatment follows a logistic model. For each estimand and divergence: bias, spread and mean standard error of the
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+import stale
 
 import pre_convex as pre
 
@@ -42,9 +43,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=500)
+    parser.add_argument("--store", action="store_true", help="write benchmarks/results/effect-coverage.csv")
     given = parser.parse_args()
+    lines = ["estimand,method,runs,infeasible,bias,spread,std_error,coverage"]
     truth = truths(np.random.default_rng(1))
-    print("estimand,method,runs,infeasible,bias,spread,std_error,coverage")
+    print(lines[0])
     for estimand in ("ATT", "ATE", "ATC"):
         for name, options in MEMBERS.items():
             found, infeasible = [], 0
@@ -60,7 +63,11 @@ def main() -> None:
             estimate, error, covered = np.array(found).T
             numbers = (estimate.mean() - truth[estimand], estimate.std(), error.mean(), covered.mean())
             told = ",".join(f"{x:.4f}" for x in numbers)
-            print(f'{estimand},"{name}",{len(found)},{infeasible},{told}', flush=True)
+            lines.append(f'{estimand},"{name}",{len(found)},{infeasible},{told}')
+            print(lines[-1], flush=True)
+    if given.store:
+        (stale.ROOT / "benchmarks/results/effect-coverage.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+        stale.record("effect-coverage")
 
 
 if __name__ == "__main__":
