@@ -114,6 +114,11 @@ RESULTS: dict[str, Result] = {
         (*FITS, *_scripts("interval_coverage")),
         (("docs/coverage.md", "coverage"),),
     ),
+    "effect-coverage": Result(
+        _csv("effect-coverage"),
+        "python benchmarks/effect_coverage.py --store",
+        (*FITS, "pre_convex/applications/balancing.py", *_scripts("effect_coverage")),
+    ),
     **{
         f"environments/{kind}-{python}": Result(
             _csv("environments"),
@@ -195,6 +200,11 @@ RESULTS: dict[str, Result] = {
         "make solvers ARGS=--fresh",
         (*ENGINE, *SETS, *JUDGE),
         (*(("docs/solvers.md", mark) for mark in _SOLVER_MARKS), ("README.md", "solvers")),
+    ),
+    "survey": Result(
+        _csv("survey"),
+        "Rscript benchmarks/survey.R > benchmarks/results/survey.csv",
+        ("benchmarks/survey.R",),
     ),
     "tables": Result(
         _csv("tables"),

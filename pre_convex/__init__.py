@@ -14,6 +14,7 @@ __version__ = "0.2.0"
 #: public name: module that defines it
 _HOMES = {
     "Autocorrelation": "data.features",
+    "Balance": "applications.balancing",
     "BoundaryError": "errors",
     "Certificate": "certificate.certificate",
     "ClassProbability": "data.likelihoods",
@@ -25,6 +26,7 @@ _HOMES = {
     "InfeasibleError": "errors",
     "KLIEP": "estimators",
     "Kernel": "data.kernels",
+    "LSIF": "estimators",
     "LagProducts": "data.features",
     "Linear": "data.features",
     "MissingExtraError": "errors",
@@ -83,6 +85,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an export
+    from .applications.balancing import Balance as Balance
     from .certificate.certificate import Certificate as Certificate
     from .certificate.certificate import certify as certify
     from .certificate.verify import Verification as Verification
@@ -104,6 +107,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .errors import SolveError as SolveError
     from .errors import UnknownSolverError as UnknownSolverError
     from .estimators import KLIEP as KLIEP
+    from .estimators import LSIF as LSIF
     from .estimators import PluginRatio as PluginRatio
     from .estimators import PosteriorRatio as PosteriorRatio
     from .estimators import RatioClassifier as RatioClassifier

@@ -1,1 +1,1 @@
-"""The paper's two applications: detection of a latent signal, and local explanation of a classifier."""
+"""Applications: detection of a latent signal, local explanation of a classifier, and balancing of groups."""

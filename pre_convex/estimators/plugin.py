@@ -69,6 +69,7 @@ class PluginRatio(KLIEP):
                     name, "must be a function, because it is evaluated at new points", "pass a function of x"
                 )
         super()._fit(x_p, x_q)
+        self.problem_.require_exponential("PluginRatio")
         self.log_lik_p_, self.log_lik_q_ = log_lik_p, log_lik_q
         rows = self._rows(x_q, "x_q")
         a = log_normalise(log_likelihood(log_lik_q, rows, "log_lik_q"))

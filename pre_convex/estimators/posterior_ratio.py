@@ -19,7 +19,6 @@ from .._internal.validation import (
     as_flag,
     as_fraction,
     as_matrix,
-    as_scalar,
     column_names,
 )
 from ..data.dask_blocks import is_dask
@@ -41,6 +40,7 @@ from ..statistics.diagnostics import (
 )
 from ..statistics.inference import Inference, Interval, WaldTest, infer
 from ..statistics.influence import KINDS
+from ..statistics.linked import LinkedProblem
 from ..statistics.selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
 from ..statistics.tilted import TiltedProblem
 from .report import Report, make_report
@@ -65,10 +65,11 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Program that is solved: [P] for δ or [D] for the weights. Both have the same solution.
     solver : str, default "auto"
         ``"auto"`` or ``"newton"`` for the package's own engine, or a name of :func:`~pre_convex.installed_solvers`.
-    radius : float, "auto" or "cv", default 0.0
+    radius : float, array of shape (k,), dict, "auto" or "cv", default 0.0
         Relaxation R ≥ 0 of the moment constraint ‖b − F'μ‖ ≤ R, in units of the features; it adds the penalty R‖δ‖_*.
         0 matches the moments exactly, and only then are there confidence intervals. ``"auto"`` takes the 1 − alpha
-        quantile of the noise of the moments, which decreases as 1/√n; ``"cv"`` cross-validates.
+        quantile of the noise of the moments, which decreases as 1/√n; ``"cv"`` cross-validates. An array, or a dict by
+        name, has one radius for each feature, as in :class:`RatioProblem`.
     norm : {2, inf, 1}, default 2
         Norm of the moment constraint; δ is penalised by the dual norm. ``norm=2`` shrinks all coefficients,
         ``norm=inf`` is the sparse one: its ℓ1 penalty sets coefficients to zero. ``norm=1`` limits the largest
@@ -77,6 +78,15 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Returns a convex cvxpy expression of δ that is added to the objective, such as ``lambda d: 0.1 * cp.norm1(d)``.
     constraints : function of a cvxpy expression, optional
         Returns a list of convex cvxpy constraints on δ, such as ``lambda d: [d >= 0]``.
+    divergence : {"kl", "chi2", "reverse-kl"}, default "kl"
+        Divergence of the weights from the base weights, which determines the form of the ratio: exp(c + ⟨δ, f(x)⟩),
+        1 + c + ⟨δ, f(x)⟩ or 1/(1 − c − ⟨δ, f(x)⟩), clipped to the bounds. Confidence intervals, ``"auto"``, ``"cv"``,
+        the bootstrap and files are for KL without bounds.
+    bounds : pair (lo, hi), optional
+        Bounds on the ratio, numbers or one for each q row; (0, inf) by default, so that a ratio of ``"chi2"`` is zero
+        where the straight line is negative. New points get the loosest of bounds that differ between rows.
+    max_weight : float, optional
+        The largest weight of a q row, a share of the total.
     tol : float, default None
         Duality gap to reach, relative to 1 + the size of the objective; between 0 and 1. None takes the settings' own,
         1e-8 by default.
@@ -102,13 +112,13 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Weights on the q sample, not negative; they sum to one. Under them the q features have the moments of the p
         side, up to the radius.
     divergence_ : float
-        Estimated Kullback–Leibler divergence between the posteriors: KL(μ̂ ‖ base weights), which is −ℓ_R(δ̂) without
-        a penalty.
+        Estimated divergence between the posteriors, Kullback–Leibler by default: KL(μ̂ ‖ base weights), which is
+        −ℓ_R(δ̂) without a penalty.
     solution_ : Solution
         The solution with its status and duality gap.
     problem_ : RatioProblem
         The problem that was solved.
-    radius_ : float
+    radius_ : float or ndarray of shape (k,)
         The radius in use.
     radius_choice_ : RadiusChoice or None
         How ``"auto"`` or ``"cv"`` chose the radius; None if it was given as a number.
@@ -135,10 +145,13 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         *,
         formulation: str = "primal",
         solver: str = "auto",
-        radius: float | str = 0.0,
+        radius: Any = 0.0,
         norm: float = 2,
         penalty: Any = None,
         constraints: Any = None,
+        divergence: str = "kl",
+        bounds: Any = None,
+        max_weight: float | None = None,
         tol: float | None = None,
         settings: Settings | None = None,
         alpha: float = 0.05,
@@ -154,6 +167,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.norm = norm
         self.penalty = penalty
         self.constraints = constraints
+        self.divergence = divergence
+        self.bounds = bounds
+        self.max_weight = max_weight
         self.tol = tol
         self.settings = settings
         self.alpha = alpha
@@ -198,7 +214,16 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         as_flag(self.paired, "paired")
         self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q, seed)
         problem = RatioProblem.from_samples(
-            x_p, x_q, log_lik_p, log_lik_q, features=self.features_, norm=self.norm, paired=self.paired
+            x_p,
+            x_q,
+            log_lik_p,
+            log_lik_q,
+            features=self.features_,
+            norm=self.norm,
+            paired=self.paired,
+            divergence=self.divergence,
+            bounds=self.bounds,
+            max_weight=self.max_weight,
         )
         self._remember_columns(x_p, column_names(x_p) or column_names(x_q))
         with problem._unchecked():
@@ -207,9 +232,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     def _solve(self, problem: RatioProblem, seed: Any) -> None:
         """Choose the radius and solve."""
         self.radius_choice_ = self._choose_radius(problem, seed)
-        self.radius_ = as_scalar(self.radius, "radius") if self.radius_choice_ is None else self.radius_choice_.radius
-        self.problem_ = problem.with_radius(self.radius_)
-        if _kernels(self.features_) and not self.radius_ > 0.0:
+        self.problem_ = problem.with_radius(self.radius if self.radius_choice_ is None else self.radius_choice_.radius)
+        self.radius_ = self.problem_.radius
+        if _kernels(self.features_) and not np.all(self.radius_ > 0.0):
             raise DataError(
                 "radius",
                 "a kernel has as many features as landmarks, so without a radius δ would fit noise",
@@ -245,7 +270,10 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.delta_ = self.solution_.delta
         self.divergence_ = -self.solution_.primal_value
         self.feature_names_ = self.problem_.feature_names
-        self._tilted = TiltedProblem(self.problem_, self.delta_, self.solution_.recession)
+        if self.problem_.has_intercept:
+            self._tilted: TiltedProblem | LinkedProblem = LinkedProblem(self.problem_, self.solution_)
+        else:
+            self._tilted = TiltedProblem(self.problem_, self.delta_, self.solution_.recession)
 
     def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
         """The feature map; a kernel takes its landmarks from the samples."""
@@ -325,7 +353,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         return self._tilted.log_ratio(features)
 
     def log_ratio(self, x: Any) -> Array:
-        """Logarithm of the ratio at new points: log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO].
+        """Logarithm of the ratio at new points: log r(x; δ̂) = ⟨δ̂, f(x)⟩ − log Z of [RATIO], for KL without bounds.
 
         Parameters
         ----------
@@ -335,6 +363,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n,)
+            −inf where the ratio is zero, as it can be for χ².
         """
         return self._log_ratio(x, "x")
 
@@ -349,8 +378,12 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n,)
-            Infinite where the ratio overflows; :meth:`log_ratio` does not.
+            Infinite where the ratio overflows; :meth:`log_ratio` does not. Always within the bounds.
         """
+        self._check_fitted()
+        if not self.problem_.exponential:
+            assert isinstance(self._tilted, LinkedProblem)
+            return self._tilted.ratio(self._features(self._rows(x), "x"))
         with np.errstate(over="ignore"):
             return np.exp(self.log_ratio(x))
 
@@ -374,6 +407,10 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         rows_p, rows_q = self._rows(x_p, "x_p"), self._rows(x_q, "x_q")
         w = log_normalise(log_likelihood(log_lik_p, rows_p, "log_lik_p"))
         a = log_normalise(log_likelihood(log_lik_q, rows_q, "log_lik_q"))
+        if isinstance(self._tilted, LinkedProblem):
+            p, q = w > -np.inf, a > -np.inf
+            features_p, features_q = self._features(rows_p[p], "x_p"), self._features(rows_q[q], "x_q")
+            return self._tilted.score(features_p, np.exp(w[p]), features_q, a[q])
         inner_p = self._tilted.inner(self._features(rows_p[w > -np.inf], "x_p"))
         inner_q = self._tilted.inner(self._features(rows_q[a > -np.inf], "x_q"))
         return float(np.exp(w[w > -np.inf]) @ inner_p - log_sum_exp(a[a > -np.inf] + inner_q))
@@ -395,7 +432,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         DataError
-            If the fit has a radius, a penalty or constraints: intervals would not have the coverage they claim.
+            If the fit has a radius, a penalty or constraints: intervals would not have the coverage they claim. Also
+            for other divergences than KL, and for bounds.
         """
         self._check_fitted()
         if self.penalty is not None or self.constraints is not None:
@@ -405,6 +443,10 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
                 "fit without them",
             )
         self.problem_._check_unchanged()
+        if isinstance(self._tilted, LinkedProblem):
+            self.problem_.require_exponential("inference")
+            reason = "a radius of its own for each feature biases δ, so intervals would not have their nominal coverage"
+            raise DataError("radius", reason, "use a radius of 0")
         return infer(self._tilted, kind)
 
     def covariance(self, kind: str = "centred") -> Array:

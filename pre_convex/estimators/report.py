@@ -178,7 +178,11 @@ def make_report(
     d = diagnostics
     notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))
     notes.append(("solver", f"{solution.solver}, {solution.formulation}, {solution.iterations} iterations"))
-    notes.append(("radius", f"{problem.radius:.4g} in norm {problem.norm:g}"))
+    if problem.radius_per_feature:
+        low, high = problem.radius.min(), problem.radius.max()
+        notes.append(("radius", f"{low:.4g} to {high:.4g}, one for each feature"))
+    else:
+        notes.append(("radius", f"{problem.radius:.4g} in norm {problem.norm:g}"))
     notes.append(
         ("ESS", f"p {d.ess_p:.0f} of {d.n_p}, q {d.ess_base:.0f} of {d.n_q}, weights {d.ess_mu:.0f} of {d.n_q}")
     )

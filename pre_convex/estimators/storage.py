@@ -75,6 +75,8 @@ SOLUTION_FIELDS = (
 KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, PluginRatio, RatioClassifier)}
 #: parameters that are functions, which cannot be written
 FUNCTIONS = ("penalty", "constraints")
+#: parameters that files do not hold
+UNSTORED = (*FUNCTIONS, "features", "divergence", "bounds", "max_weight")
 #: fields of the header
 HEADER = (
     *("format", "kind", "params", "features", "parameter", "plugin", "choice", "feature_names", "columns"),
@@ -95,9 +97,9 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool =
     Parameters
     ----------
     fit : PosteriorRatio, KLIEP, PluginRatio or RatioClassifier
-        A fitted estimator with a feature map of the package and without penalty and constraints: functions cannot be
-        stored without code. For the same reason the likelihoods of a ``PluginRatio`` must be ``Gaussian`` or None. A
-        ``random_state`` other than integers is stored as None.
+        A fitted estimator for KL without bounds, with one radius, a feature map of the package, and without penalty and
+        constraints: functions cannot be stored without code. For the same reason the likelihoods of a ``PluginRatio``
+        must be ``Gaussian`` or None. A ``random_state`` other than integers is stored as None.
     path : str or path
         The file, usually with the suffix ``.npz``; its folder must exist.
     overwrite : bool, default False
@@ -123,6 +125,8 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool =
     fit._check_fitted()
     if fit.penalty is not None or fit.constraints is not None:
         raise DataError("fit", "its penalty or constraints are functions and cannot be written", "fit without them")
+    fit.problem_.require_exponential("a file of a fit")
+    fit.problem_.require_one_radius("a file of a fit")
     arrays = {name: getattr(fit.problem_, name) for name in ARRAYS}
     arrays = {name: value for name, value in arrays.items() if value is not None}
     arrays |= {"delta": fit.delta_, "mu": fit.mu_}
@@ -138,7 +142,7 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool =
 
 def _header(fit: PosteriorRatio, arrays: dict[str, Any]) -> dict[str, Any]:
     """Everything but arrays, which are added to ``arrays``."""
-    params = {k: v for k, v in fit.get_params().items() if k not in (*FUNCTIONS, "features")}
+    params = {k: v for k, v in fit.get_params().items() if k not in UNSTORED}
     params["random_state"] = storable_seed(fit.random_state)
     return {
         "kind": type(fit).__name__,
@@ -331,7 +335,7 @@ def _tilted_weights(problem: RatioProblem, delta: Array) -> Array:
 
 def _params(stored: Any, kind: type[PosteriorRatio]) -> dict[str, Any]:
     """Checked parameters of an estimator."""
-    names = [name for name in kind().get_params() if name not in (*FUNCTIONS, "features")]
+    names = [name for name in kind().get_params() if name not in UNSTORED]
     stored = _fields(stored, names, "params", optional=("settings",))
     params = {k: (np.inf if v == "inf" else v) for k, v in stored.items()}
     as_choice(params["formulation"], "formulation", ("primal", "dual"))

@@ -5,6 +5,7 @@ figure with ``axes.figure.savefig(path)``, or show it in a notebook. ``plot_radi
 panels and return the figure.
 """
 
+from .balance import plot_love
 from .detection import plot_scan
 from .explanation import plot_boundary, plot_effects, plot_superpixels
 from .fit import plot_balance, plot_coefficients, plot_weights
@@ -18,6 +19,7 @@ __all__ = [
     "plot_coefficients",
     "plot_effects",
     "plot_ellipse",
+    "plot_love",
     "plot_qq",
     "plot_radius_path",
     "plot_ratio",

@@ -12,6 +12,7 @@ from ..errors import DataError
 from ..estimators.posterior_ratio import PosteriorRatio
 from ..statistics.diagnostics import base_moments
 from ..statistics.inference import Interval
+from .balance import draw_differences
 from .canvas import (
     BLUE,
     GREY,
@@ -148,14 +149,8 @@ def plot_balance(fit: PosteriorRatio, *, ax: Axes | None = None) -> Axes:
     after = problem.residual(fit.mu_)[varies] / spread[varies]
     order = np.argsort(-np.maximum(np.abs(before), np.abs(after)), kind="stable")[:MAX_NAMES]
     before, after = before[order], after[order]
-    at = np.arange(len(order))
     ax, is_new = axes_of(ax, 6.8, 1.9 + 0.23 * max(len(order), 4))
-    ax.axvline(0.0, color="black", linewidth=0.9, zorder=1)
-    for limit in (-0.1, 0.1):
-        ax.axvline(limit, color=GREY, linewidth=1.0, linestyle=":", zorder=1)
-    ax.hlines(at, before, after, color=GREY, linewidth=0.8, zorder=2)
-    ax.plot(before, at, "o", color="white", markeredgecolor=ORANGE, markeredgewidth=1.5, label="base weights", zorder=3)
-    ax.plot(after, at, "o", color=BLUE, markersize=5, label="weights μ", zorder=4)
+    draw_differences(ax, before, after, "base weights", "weights μ")
     names = labels(fit.feature_names_, varies[order])
     name_rows(ax, names)
     ax.set_xlabel("standardised difference, p − q")

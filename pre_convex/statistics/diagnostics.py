@@ -18,6 +18,7 @@ from ..errors import DataError, MissingExtraError
 from ..feasibility.hull import minimal_radius
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution
+from .linked import LinkedProblem
 from .tilted import TiltedProblem
 
 __all__ = [
@@ -66,7 +67,7 @@ class Diagnostics:
         Target minus mean of the q features under the base weights and under μ, in standard deviations of each feature
         under the base weights.
     hull_distance : float
-        Distance from the target to the convex hull of the q features; zero inside.
+        Distance from the target to the convex hull of the q features; zero inside, nan where it is not computed.
     condition : float
         Condition number of the Hessian, with all columns scaled to unit variance.
     free_directions : int
@@ -193,11 +194,13 @@ def diagnose(problem: RatioProblem, solution: Solution) -> Diagnostics:
             f"the problem needs {problem.k} and {problem.n_q}",
             "pass the solution of this problem",
         )
+    if problem.has_intercept:
+        return diagnose_tilted(LinkedProblem(problem, solution), solution)
     return diagnose_tilted(TiltedProblem(problem, solution.delta, solution.recession), solution)
 
 
 @single_threaded_blas()
-def diagnose_tilted(tilted: TiltedProblem, solution: Solution) -> Diagnostics:
+def diagnose_tilted(tilted: TiltedProblem | LinkedProblem, solution: Solution) -> Diagnostics:
     """Diagnostics of a solution, from moments at its δ that may have been computed already."""
     problem = tilted.problem
     scale = np.sqrt(np.maximum(np.diag(tilted.hessian), 1e-300))
@@ -205,7 +208,7 @@ def diagnose_tilted(tilted: TiltedProblem, solution: Solution) -> Diagnostics:
     by_row = tilted.by_row or (tilted.in_memory and not callable(solution.weights))
     smallest = eigenvalues[min(solution.free_directions, problem.k - 1)]
     diagnostics = Diagnostics(
-        **(_from_rows(tilted, solution) if by_row else _from_sums(tilted)),
+        **(_from_rows(tilted, solution) if by_row or isinstance(tilted, LinkedProblem) else _from_sums(tilted)),
         feature_names=problem.feature_names,
         hull_distance=_hull_distance(problem, solution),
         condition=float(eigenvalues[-1] / smallest) if smallest > 0.0 else np.inf,
@@ -217,12 +220,12 @@ def diagnose_tilted(tilted: TiltedProblem, solution: Solution) -> Diagnostics:
     return replace(diagnostics, warnings=tuple(notes))
 
 
-def solution_weights(tilted: TiltedProblem, solution: Solution) -> Array:
+def solution_weights(tilted: TiltedProblem | LinkedProblem, solution: Solution) -> Array:
     """The weights of a solution; those that it has not computed yet come from the pass at its δ."""
     return tilted.mu if tilted.in_memory and callable(solution.weights) else solution.mu
 
 
-def _from_rows(tilted: TiltedProblem, solution: Solution) -> dict[str, Any]:
+def _from_rows(tilted: TiltedProblem | LinkedProblem, solution: Solution) -> dict[str, Any]:
     """Statistics of the weights, from one weight per row."""
     problem, mu = tilted.problem, solution_weights(tilted, solution)
     log_w, log_mu = problem.log_weights_p, safe_log(mu)
@@ -294,7 +297,9 @@ def _hull_distance(problem: RatioProblem, solution: Solution) -> float:
     """Distance from the target to the hull; a solution with radius 0 proves that it is zero."""
     if solution.hull is not None:
         return solution.hull.radius
-    return 0.0 if problem.radius == 0.0 and solution.ok else minimal_radius(problem).radius
+    if problem.exact and solution.ok:
+        return 0.0
+    return float("nan") if problem.has_intercept else minimal_radius(problem).radius
 
 
 def recession_warnings(problem: RatioProblem, solution: Solution) -> list[str]:
@@ -352,7 +357,8 @@ def _warnings(d: Diagnostics, problem: RatioProblem) -> list[str]:
             notes.append(f"Pareto k of the {name} is {value:.2f}: a few samples dominate, and intervals are too short")
     if max(d.largest_p, d.largest_mu) > 0.5:
         notes.append("one sample has more than half of the weight")
-    unique = problem.radius > 0.0 and problem.norm == 2  # then collinear features share their weight
+    one_radius = not problem.radius_per_feature and problem.radius > 0.0
+    unique = one_radius and problem.norm == 2  # then collinear features share their weight
     if d.condition > MAX_CONDITION and not unique:
         notes.append(f"condition number {d.condition:.0e}: some features are nearly collinear under the weights")
     if d.free_directions:

@@ -65,6 +65,7 @@ EXEMPT: dict[str, str] = {
     **{f"Explanation.{name}.ax": "passed to the plots" for name in ("plot", "plot_boundary", "plot_image")},
     **dict.fromkeys(("scan", "score", "scores"), "passes its arguments to Detector"),
     "explain_all": "passes its arguments to explain",
+    "LSIF": "passes its parameters to PosteriorRatio",
     **{key: why for part in PARTS.values() for key, why in getattr(part, "EXEMPT", {}).items()},
 }
 #: parameters that are arrays in every entry point, and their kinds

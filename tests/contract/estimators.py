@@ -46,7 +46,7 @@ def frame(columns: str = "ab", rows: np.ndarray = X_Q) -> Any:
     return pd.DataFrame(rows, columns=list(columns))
 
 
-FIT, SHRUNK = made(), made(radius=0.1)
+FIT, SHRUNK, CHI2 = made(), made(radius=0.1), made(divergence="chi2")
 FRAMED = pre.PosteriorRatio().fit(frame(rows=X_P), frame())
 CLASSIFIER, PLUGIN = pre.RatioClassifier().fit(X, Y), pre.PluginRatio().fit(X_P, X_Q, pre.Gaussian([0.0, 0.0]))
 FRAMED_CLASSIFIER = pre.RatioClassifier().fit(frame(rows=X), Y)
@@ -60,11 +60,19 @@ def never(x: np.ndarray) -> np.ndarray:
 def parameters() -> Iterator[Row]:
     """Rows for parameters, which are checked by fit."""
     entry = "PosteriorRatio"
-    yield from number(entry, "radius", lambda r: made(radius=r))
+    yield from number(entry, "radius", lambda r: made(radius=r), skip=("array of two",))
     yield Row(entry, "radius", "negative", lambda: made(radius=-1.0))
     yield Row(entry, "radius", "automatic, with a penalty", lambda: made(radius="auto", penalty=lambda d: d[0] ** 2))
     yield Row(entry, "radius", "zero with a kernel", lambda: made(features="kernel"))
     yield Row(entry, "norm", "another norm with a kernel", lambda: made(features="kernel", radius=1.0, norm=1))
+    yield Row(entry, "radius", "too many entries", lambda: made(radius=[0.1, 0.1, 0.1]))
+    yield Row(entry, "radius", "unknown feature", lambda: made(radius={"x9": 0.1}))
+    yield Row(entry, "radius", "automatic, with χ²", lambda: made(radius="auto", divergence="chi2"), named="divergence")
+    yield from choice(entry, "divergence", lambda v: made(divergence=v))
+    for kind, value in {"one number": 2.0, "reversed": (2.0, 0.5), "negative": (-1.0, 2.0), "text": "ab"}.items():
+        yield Row(entry, "bounds", kind, lambda v=value: made(bounds=v))
+    for kind, value in {"zero": 0.0, "below the average": 0.001, "text": "a", "NaN": np.nan}.items():
+        yield Row(entry, "max_weight", kind, lambda v=value: made(max_weight=v))
     yield from choice(entry, "formulation", lambda v: made(formulation=v))
     yield from choice(entry, "norm", lambda v: made(norm=v))
     yield from choice(entry, "features", lambda v: made(features=v))
@@ -217,6 +225,8 @@ def summaries() -> Iterator[Row]:
     yield from flag("PosteriorRatio.bootstrap", "progress", lambda v: FIT.bootstrap(2, progress=v))
     for kind, value in {"zero": 0, "fraction": 1.5, "text": "all", "None": None, "bool": True}.items():
         yield Row("PosteriorRatio.bootstrap", "jobs", kind, lambda v=value: FIT.bootstrap(2, jobs=v))
+    for name in (*kinds, "bootstrap"):
+        yield Row(f"PosteriorRatio.{name}", "divergence", "χ²", lambda name=name: getattr(CHI2, name)())
     for name in kinds:
         yield Row(f"PosteriorRatio.{name}", "radius", "positive", lambda name=name: getattr(SHRUNK, name)())
         yield Row(f"PluginRatio.{name}", "kind", "any", lambda name=name: getattr(PLUGIN, name)(), named="PluginRatio")

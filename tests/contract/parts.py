@@ -1,6 +1,19 @@
 """All rows, by part of the package."""
 
-from . import applications, blocks, commands, estimators, features, files, inference, plots, problems, seeds, solvers
+from . import (
+    applications,
+    balancing,
+    blocks,
+    commands,
+    estimators,
+    features,
+    files,
+    inference,
+    plots,
+    problems,
+    seeds,
+    solvers,
+)
 
 PARTS = {
     "problems": problems,
@@ -11,6 +24,7 @@ PARTS = {
     "features": features,
     "inference": inference,
     "applications": applications,
+    "balancing": balancing,
     "plots": plots,
 }
 #: parts that ``tests/test_failures_files.py`` runs, because their rows also check what is left on disk

@@ -17,6 +17,7 @@ RNG = np.random.default_rng(0)
 X_P, X_Q = RNG.normal(0.3, 1.0, (30, 2)), RNG.normal(0.0, 1.0, (40, 2))
 FIT = pre.PosteriorRatio().fit(X_P, X_Q)
 INFERENCE = FIT.inference()
+TABLE = pre.Balance().fit(X_Q, np.arange(40) % 2).balance_
 SCAN = {"series": np.zeros(20), "times": np.arange(4, 10), "scores": np.ones(6)}
 EFFECTS = {"names": ["a", "b"], "effect": np.array([1.0, -2.0])}
 PLANE = {
@@ -116,6 +117,7 @@ def axes() -> Iterator[Row]:
         "plot_balance": lambda ax: plots.plot_balance(FIT, ax=ax),
         "plot_coefficients": lambda ax: plots.plot_coefficients(FIT, ax=ax),
         "plot_ratio": lambda ax: plots.plot_ratio(FIT, X_Q, ax=ax),
+        "plot_love": lambda ax: plots.plot_love(TABLE, ax=ax),
         "plot_qq": lambda ax: plots.plot_qq(X_Q, ax=ax),
         "plot_ellipse": lambda ax: plots.plot_ellipse(INFERENCE, ax=ax),
         "plot_effects": lambda ax: effects(ax=ax),

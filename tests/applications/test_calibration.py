@@ -1,0 +1,152 @@
+"""Calibration of a survey to known totals, compared with R's survey package (``benchmarks/survey.R``)."""
+
+import csv
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pre_convex as pre
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+METHODS = {
+    "raking": {},
+    "linear": {"divergence": "chi2"},
+    "bounded": {"divergence": "chi2", "bounds": (0.6, 1.7)},
+    "api99": {"divergence": "chi2", "bounds": (0.6, 1.5)},
+}
+
+
+def stored():
+    with (BENCHMARKS / "results" / "survey.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+ROWS = stored()
+CELLS = [row for row in ROWS if row["kind"] == "cell"]
+
+
+def sample():
+    """One row for each school; all that is known of it is its cell, and the mean outcomes there."""
+    counts = [int(cell["value"]) for cell in CELLS]
+    table = pd.DataFrame(
+        {
+            "stype": [cell["stype"] for cell in CELLS],
+            "met": [cell["sch_wide"] for cell in CELLS],
+            **{name: [float(c[name]) / n for c, n in zip(CELLS, counts, strict=True)] for name in ("api00", "enroll")},
+        }
+    )
+    return table.loc[np.repeat(np.arange(len(CELLS)), counts)].reset_index(drop=True)
+
+
+def population():
+    """Size of the population and totals of the indicators."""
+    totals = {row["stype"] or row["sch_wide"]: float(row["value"]) for row in ROWS if row["kind"] == "total"}
+    named = {"stype[T.H]": totals["H"], "stype[T.M]": totals["M"], "met[T.Yes]": totals["Yes"]}
+    return totals["No"] + totals["Yes"], named
+
+
+def calibrated(method, table, y, **parameters):
+    size, totals = population()
+    base = np.full(len(table), float(next(row["value"] for row in ROWS if row["kind"] == "base")))
+    model = pre.Balance(formula="stype + met", **METHODS[method], **parameters)
+    return model.fit(table, y=table[y], base_weights=base, targets=totals, total=size), base
+
+
+def answer(method):
+    row = next(row for row in ROWS if row["kind"] == "answer" and row["method"] == method)
+    return float(row["api00"]), float(row["enroll"])
+
+
+@pytest.mark.parametrize("method", ["raking", "linear", "bounded"])
+def test_weights_means_and_totals_are_those_of_r(method):
+    table = sample()
+    api00, enroll = answer(method)
+    fit, base = calibrated(method, table, "enroll")
+    assert fit.effect_.name == "total"
+    assert fit.effect_.estimate == pytest.approx(enroll, rel=1e-6)
+    assert fit.weights_ @ table["api00"] / fit.weights_.sum() == pytest.approx(api00, rel=1e-6)
+    ratios = {
+        (row["stype"], row["sch_wide"]): float(row["value"])
+        for row in ROWS
+        if row["kind"] == "ratio" and row["method"] == method
+    }
+    expected = [ratios[key] for key in zip(table["stype"], table["met"], strict=True)]
+    np.testing.assert_allclose(fit.weights_ / base, expected, rtol=1e-6)
+
+
+def test_the_numbers_are_those_of_the_goal():
+    assert answer("raking") == pytest.approx((641.23, 3_647_280), rel=1e-5)
+
+
+def test_bounds_that_no_weights_satisfy_are_infeasible():
+    size, totals = population()
+    with pytest.raises(pre.InfeasibleError):
+        pre.Balance(formula="stype + met", bounds=(0.6, 1.5)).fit(sample(), targets=totals, total=size)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="the rows are read from R's survey package")
+def test_linear_calibration_with_bounds_is_that_of_r():
+    run = ["Rscript", str(BENCHMARKS / "survey.R"), "rows"]
+    found = subprocess.run(run, capture_output=True, text=True, check=False)
+    if found.returncode:
+        pytest.skip("R has no survey package")
+    lines = list(csv.reader(found.stdout.splitlines()))
+    size, *totals = (float(x) for x in lines[0][1:4])
+    base, api99, met, api00, enroll = np.array([[float(x) for x in line[1:]] for line in lines[1:]]).T
+    X = np.column_stack([api99, met])
+    fit = pre.Balance(**METHODS["api99"]).fit(X, y=enroll, base_weights=base, targets=totals, total=size)
+    ratio = fit.weights_ / base
+    assert (ratio.min(), ratio.max()) == pytest.approx((0.6, 1.5))
+    assert fit.effect_.estimate == pytest.approx(answer("api99")[1], rel=1e-6)
+    assert fit.weights_ @ api00 / fit.weights_.sum() == pytest.approx(answer("api99")[0], rel=1e-6)
+
+
+def test_bounds_are_on_weights_over_base_weights_also_if_their_sums_differ():
+    rng = np.random.default_rng(0)
+    X, base = rng.normal(size=(200, 1)), np.full(200, 30.0)
+    fit = pre.Balance(bounds=(0.7, 1.8)).fit(X, base_weights=base, targets=[7000 * 0.25], total=7000.0)
+    ratio = fit.weights_ / base
+    assert fit.weights_.sum() == pytest.approx(7000.0)
+    assert (ratio.min(), ratio.max()) == pytest.approx((0.7, 1.8))
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2", "reverse-kl"])
+def test_the_standard_error_is_that_of_the_residuals(divergence):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 2))
+    y = X @ [2.0, -1.0] + rng.normal(size=300)
+    fit = pre.Balance(divergence=divergence, tol=1e-11).fit(X, y=y, targets=[0.1, -0.1])
+    step, base = 1e-3, np.ones(300)
+    estimates = []
+    for sign in (1.0, -1.0):
+        base[5] = 1.0 + sign * step
+        model = pre.Balance(divergence=divergence, tol=1e-11)
+        estimates.append(model.fit(X, y=y, base_weights=base, targets=[0.1, -0.1]).effect_.estimate)
+    assert fit.effect_.influence[5] == pytest.approx((estimates[0] - estimates[1]) / (2 * step), rel=1e-4)
+    assert fit.effect_.std_error < 0.6 * y.std() / np.sqrt(300)  # most of the variance of y is explained
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2", "reverse-kl"])
+def test_the_standard_error_is_that_of_the_jackknife(divergence):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
+    model = pre.Balance(divergence=divergence)
+
+    def mean(rows):
+        return model.fit(X[rows], y=y[rows], targets=[0.2, -0.2, 0.1]).effect_.estimate
+
+    every = np.arange(80)
+    changes = np.array([mean(every[every != i]) for i in every]) - mean(every)
+    model.fit(X, y=y, targets=[0.2, -0.2, 0.1])
+    assert model.effect_.std_error == pytest.approx(np.sqrt(changes @ changes), rel=0.05)
+
+
+def test_targets_by_name_leave_other_features_out():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 2)), columns=["age", "dose"])
+    fit = pre.Balance().fit(X, targets={"dose": 0.2})
+    assert fit.feature_names_ == ("dose",)
+    assert fit.weights_ @ X["dose"] == pytest.approx(0.2)
