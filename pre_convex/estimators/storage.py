@@ -294,6 +294,8 @@ def _solution(facts: Any, arrays: dict[str, Any], problem: RatioProblem) -> Solu
         raise DataError("mu", "are not weights that sum to one", CHANGED)
     status = Status[as_choice(facts["status"], "status", Status.__members__)]
     certificate = _certificate(facts["certificate"])
+    if max(certificate.dependent, default=0) >= problem.k:
+        raise DataError("dependent", f"has columns beyond the {problem.k} of the fit", CHANGED)
     settings = _settings(facts.get("settings"))
     weights: Any = mu
     if status is Status.OPTIMAL:
@@ -403,6 +405,8 @@ def _gaussian(state: Any, d: int) -> Gaussian | None:
 def _certificate(state: Any) -> Certificate:
     numbers = dict(_fields(state, Certificate, "certificate"))
     dependent, missed = _list(numbers.pop("dependent", []), "dependent"), _list(numbers.pop("missed", []), "missed")
+    if len(dependent) != len(missed):
+        raise DataError("dependent", "has another length than missed", CHANGED)
     return Certificate(
         **{name: _number(value, name) for name, value in numbers.items()},
         dependent=tuple(as_count(column, "dependent", 0) for column in dependent),

@@ -318,7 +318,7 @@ def recession_warnings(problem: RatioProblem, solution: Solution) -> list[str]:
 def dependence_warnings(problem: RatioProblem, solution: Solution) -> list[str]:
     """A warning that names columns which are combinations of others, but only up to the round-off of the data."""
     certificate = solution.certificate
-    if not certificate.dependent:
+    if not certificate.last_digit > 0.0:
         return []
     low, high = problem.ranges
     rounded = [
