@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -90,6 +92,8 @@ class Hull:
         Their weights, which sum to one.
     passes : int
         Passes over the data.
+    problem : RatioProblem or None
+        The problem it belongs to.
     """
 
     position: Position
@@ -99,10 +103,46 @@ class Hull:
     index: Index
     weights: Array
     passes: int
+    problem: RatioProblem | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.direction, self.index, self.weights):
             array.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State without the problem, if that has explained all it can."""
+        explained = {"conflict", "relaxation"} <= self.__dict__.keys()
+        return {**self.__dict__, "problem": None} if explained else self.__dict__
+
+    @cached_property
+    def conflict(self) -> tuple[str, ...]:
+        """Names of features that no weights can match together, though the rest can be matched if one is left out.
+
+        The bounds of the problem and its radius count. The features are proven to conflict; a miss of less than about
+        1e-10 of a feature's range counts as a match when one is left out. Computed on first use, by linear programs
+        [CLASH]; empty if the problem is feasible.
+        """
+        if self.problem is None or self.position is not Position.OUTSIDE:
+            return ()
+        from .conflict import find_conflict
+
+        return tuple(self.problem.feature_names[i] for i in find_conflict(self.problem, self.direction))
+
+    @cached_property
+    def relaxation(self) -> dict[str, float]:
+        """The cheapest radius of each feature that makes the problem feasible, in units of the features' spread.
+
+        Σ R_i / spread_i is minimal, over radii that are at least those that the problem has for its features; one
+        radius for all is replaced. Features without an entry are matched exactly. Computed on first use, by one linear
+        program; empty if the problem is feasible. With exactly these radii weights are just possible, and all on few
+        rows: use somewhat more.
+        """
+        if self.problem is None or not self.conflict:
+            return {}
+        from .conflict import cheapest_relaxation
+
+        R = cheapest_relaxation(self.problem).tolist()
+        return {name: x for name, x in zip(self.problem.feature_names, R, strict=True) if x > 0.0}
 
 
 @single_threaded_blas()
@@ -143,16 +183,16 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
         near = search.nearest(b, norm, _solver(norm), rtol, start=near)
         F = problem.rows_as_given.take(near.index).features
         near = replace(near, distance=_distance_bound(norm, problem.target, F, near.weights))
-        return _hull(Position.OUTSIDE, near, near.direction, search.passes)
+        return _hull(problem, Position.OUTSIDE, near, near.direction, search.passes)
     for share in BEYOND:
         beyond = search.nearest(b + share * away, get_norm(2), _euclidean, POSITION_RTOL, unit)
         v, outwards = beyond.direction, float(beyond.direction @ away)
         if not beyond.lower > 0.0:
-            return _hull(Position.INSIDE, near, np.zeros(problem.k), search.passes)
+            return _hull(problem, Position.INSIDE, near, np.zeros(problem.k), search.passes)
         depth = share * outwards - beyond.lower  # of the target itself below the plane, with round-off
         if depth <= BEYOND[-1] * outwards + 2.0 * search.round_off(v):
             break
-    return _hull(Position.BOUNDARY, near, v / norm.dual(v), search.passes)
+    return _hull(problem, Position.BOUNDARY, near, v / norm.dual(v), search.passes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +206,10 @@ class _Nearest:
     weights: Array
 
 
-def _hull(position: Position, near: _Nearest, direction: Array, passes: int) -> Hull:
+def _hull(problem: RatioProblem, position: Position, near: _Nearest, direction: Array, passes: int) -> Hull:
     """The public result; only outside there is a distance."""
     distance, lower = (near.distance, near.lower) if position is Position.OUTSIDE else (0.0, 0.0)
-    return Hull(position, distance, lower, direction, near.index, near.weights, passes)
+    return Hull(position, distance, lower, direction, near.index, near.weights, passes, problem)
 
 
 #: solver of [HULL] for a few rows: (b − F_j, weights to start from, accuracy) ↦ (weights, direction of any length)

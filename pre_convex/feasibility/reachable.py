@@ -1,0 +1,109 @@
+"""Moments that weights can have, as mixtures of a few of them: rows, or corners of the weights that bounds allow.
+
+All moments are relative to the target. With few rows all of them are here from the start, each with the bounds of its
+weight. With many, every pass over the data adds those that are highest in a direction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._internal.linear_algebra import EPS
+from .._internal.typing import Array
+from ..data.linked import capped_support, capped_weights, linked_scores
+from ..data.passes import column_ranges, support, weighted_sum
+from ..penalties.radius import radius_value
+from ..problem import RatioProblem
+from .capped import ROUND_OFF
+
+__all__ = ["Reachable"]
+
+#: problems of at most this many rows are solved with all of them
+FEW_ROWS = 2000
+#: rows that a pass adds
+ROWS_PER_PASS = 64
+#: a target may miss the rows by this share of its size without being out of reach, as means of collinear columns do
+TARGET_NOISE = 1e-13
+
+
+class Reachable:
+    """Moments F'μ − b that the weights of a problem can have, found so far.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        Its bounds limit the weights; its radius counts in :meth:`separates`.
+
+    Attributes
+    ----------
+    points : ndarray of shape (m, k)
+        Moments relative to the target; mixtures of them are reachable.
+    lower, upper : ndarray of shape (m,)
+        Bounds on their weights in a mixture.
+    lowest, highest : ndarray of shape (k,)
+        Ranges of the rows relative to the target.
+    unit : ndarray of shape (k,)
+        Ranges of the columns; their size, for columns that are constant up to round-off.
+    passes : int
+        Passes over the data.
+    """
+
+    def __init__(self, problem: RatioProblem) -> None:
+        self.problem, self.passes = problem, 1
+        rows = problem.rows
+        self.lowest, self.highest = column_ranges(rows)
+        reach = np.maximum(np.abs(self.lowest), np.abs(self.highest))
+        self._size = reach + (0.0 if rows.origin is None else np.abs(rows.origin))
+        self._reach = reach + 2.0 * rows.shift_size
+        spread = self.highest - self.lowest
+        self.unit = np.where(spread > TARGET_NOISE * self._size, spread, np.where(self._size > 0.0, self._size, 1.0))
+        self.complete = problem.n_q <= FEW_ROWS
+        self._seen = np.zeros(0, dtype=np.intp)
+        if self.complete:
+            part = rows.take(slice(None))
+            pi = np.exp(part.log_base)
+            link, used = problem.link, np.flatnonzero(pi > 0.0)
+            pi = pi[used] / pi.sum()
+            self.points = part.features[used]
+            bounds = (np.broadcast_to(x, len(part.features))[used] for x in (link.lower, link.upper))
+            self._base, self._link = pi, link.take(used)
+            self.lower, self.upper = (np.minimum(pi * x, 1.0) for x in bounds)
+        else:
+            self.points = np.zeros((0, problem.k))
+            self.add(np.vstack([np.eye(problem.k), -np.eye(problem.k)]) / self.unit)
+
+    def add(self, directions: Array) -> tuple[Array, int]:
+        """Heights h(v) of some directions, one in each row, and how many moments near them were added."""
+        if self.complete:
+            if not self.problem.link.bounded:
+                return np.asarray((self.points @ directions.T).max(axis=0)), 0
+            return np.array([capped_support(self.points @ v, self._base, self._link) for v in directions]), 0
+        self.passes += len(directions) if self.problem.link.bounded else 1
+        if self.problem.link.bounded:
+            heights, new = self._corners(directions)
+        else:
+            heights, index = support(self.problem.rows, directions.T, max(1, ROWS_PER_PASS // len(directions)))
+            fresh = np.setdiff1d(index, self._seen)
+            self._seen = np.append(self._seen, fresh)
+            new = self.problem.rows.take(fresh).features
+        self.points = np.concatenate([self.points, new])
+        self.lower, self.upper = np.zeros(len(self.points)), np.ones(len(self.points))
+        return heights, len(new)
+
+    def _corners(self, directions: Array) -> tuple[Array, Array]:
+        """Heights and moments of the weights that are highest in each direction."""
+        heights, moments = [], []
+        for v in directions:
+            z, pi = linked_scores(self.problem.rows, np.append(0.0, v))
+            height, mu = capped_weights(z, pi / pi.sum(), self.problem.link)
+            heights.append(height)
+            moments.append(weighted_sum(self.problem.rows, mu))
+        return np.array(heights), np.array(moments)
+
+    def separates(self, v: Array, height: float) -> bool:
+        """Whether v proves that no weights match the target: h(v) + g(v) < 0 by more than round-off."""
+        relaxation = radius_value(self.problem.radius, self.problem.moment_norm, v)
+        size = np.abs(v)
+        unit = ROUND_OFF if self.problem.link.bounded else EPS
+        error = (self.problem.k + 8) * unit * (float(size @ self._reach) + relaxation)
+        return bool(-height - relaxation > error + TARGET_NOISE * float(size @ self._size))
