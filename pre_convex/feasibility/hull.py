@@ -26,12 +26,14 @@ from .._internal.linear_algebra import EPS
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_PARAMETER, as_vector, check_tol
-from ..data.passes import support
+from ..data.passes import support, weighted_sum
 from ..data.rows import Rows
-from ..errors import DataError, SolveError
+from ..errors import SolveError
 from ..penalties.norms import Norm, get_norm
 from ..problem import RatioProblem, as_problem
+from .capped import ROUND_OFF as CORNER_ROUND_OFF
 from .nearest import nearest_euclidean, nearest_polyhedral
+from .reachable import Reachable
 
 __all__ = ["ZERO_DISTANCE", "Hull", "Position", "minimal_radius"]
 
@@ -52,6 +54,8 @@ EXTREMES = 1.25
 MAX_PASSES = 100
 #: passes after which the bounds on a distance must be twice as close
 PATIENCE = 15
+#: limit on corners of bounded weights that a search adds, one in each pass
+MAX_CORNERS = 500
 #: round-off of a weighted mean of rows, relative to their size
 ROUND_OFF = 4.0 * EPS
 #: accuracy of the first program over a few rows; the next ones are ten times as accurate as the bounds so far, the last
@@ -170,28 +174,27 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     ('outside the hull', 2.0, [0.0, 1.0])
     """
     problem, rtol = as_problem(problem), check_tol(rtol, "rtol")
-    if problem.link.bounded:
-        raise DataError("bounds", "the hull is that of weights without bounds", "leave bounds and max_weight out")
     hint = None if hint is None else as_vector(hint, "hint", problem.k, limit=MAX_PARAMETER)
     b, norm = np.zeros(problem.k), problem.moment_norm  # rows are relative to the target
-    search = _Search(problem.rows, b)
+    search = _CornerSearch(problem, b) if problem.link.bounded else _Search(problem.rows, b)
     unit = np.where(search.ranges > TARGET_NOISE * search.size, search.ranges, search.size)
     away = b - search.middle
     search.add_highest([away / unit**2] + ([] if hint is None else [hint]))
     near = search.nearest(b, get_norm(2), _euclidean, POSITION_RTOL, unit)
     if near.lower > TARGET_NOISE * float(np.abs(near.direction) @ search.size):
         near = search.nearest(b, norm, _solver(norm), rtol, start=near)
-        F = problem.rows_as_given.take(near.index).features
-        near = replace(near, distance=_distance_bound(norm, problem.target, F, near.weights))
+        near = search.on_rows(problem, near)
         return _hull(problem, Position.OUTSIDE, near, near.direction, search.passes)
     for share in BEYOND:
         beyond = search.nearest(b + share * away, get_norm(2), _euclidean, POSITION_RTOL, unit)
         v, outwards = beyond.direction, float(beyond.direction @ away)
         if not beyond.lower > 0.0:
+            near = search.on_rows(problem, near)
             return _hull(problem, Position.INSIDE, near, np.zeros(problem.k), search.passes)
         depth = share * outwards - beyond.lower  # of the target itself below the plane, with round-off
         if depth <= BEYOND[-1] * outwards + 2.0 * search.round_off(v):
             break
+    near = search.on_rows(problem, near)
     return _hull(problem, Position.BOUNDARY, near, v / norm.dual(v), search.passes)
 
 
@@ -247,6 +250,9 @@ class _Search:
         Passes over the data.
     """
 
+    #: limit on passes, and passes after which the bounds on a distance must be twice as close
+    max_passes, patience = MAX_PASSES, PATIENCE
+
     def __init__(self, rows: Rows, b: Array) -> None:
         self.rows, self.k = rows, b.size
         extent = rows.reduce(_extent, _Extent.merge)
@@ -300,7 +306,7 @@ class _Search:
                 weights, distance = np.eye(1, single.size, int(single.argmin()))[0], float(single.min())
         accuracy, last_gap, last_pass = max(FIRST_ACCURACY, rtol), np.inf, self.passes
         while lower < (1.0 - rtol) * distance:
-            if self.passes >= MAX_PASSES:
+            if self.passes >= self.max_passes:
                 if start is None:
                     raise SolveError(f"position relative to the hull: not found in {self.passes} passes")
                 break  # with the bounds found so far
@@ -326,7 +332,7 @@ class _Search:
             gap = 1.0 - lower / distance
             if gap < 0.5 * last_gap:
                 last_gap, last_pass = gap, self.passes
-            elif start is not None and self.passes >= last_pass + PATIENCE:
+            elif start is not None and self.passes >= last_pass + self.patience:
                 break  # round-off prevents closer bounds
             accuracy = 0.1 * gap if gap > 100.0 * rtol and not stuck else LAST_ACCURACY
         return self._pruned(b, norm, unit, _Nearest(distance, lower, direction, self.index, weights))
@@ -334,6 +340,11 @@ class _Search:
     def round_off(self, v: Array) -> float:
         """Bound on the round-off of ⟨v, b − F_j⟩, which has that of b − F_j to begin with."""
         return (self.k + 8) * EPS * float(np.abs(v) @ self.reach)
+
+    def on_rows(self, problem: RatioProblem, near: _Nearest) -> _Nearest:
+        """The same with a bound on the distance of these weights in real arithmetic."""
+        F = problem.rows_as_given.take(near.index).features
+        return replace(near, distance=_distance_bound(problem.moment_norm, problem.target, F, near.weights))
 
     def _residual(self, b: Array, weights: Array) -> Array:
         """b − F'μ, as a sum of b − F_j over the rows with weight: near a row it has digits that b − F'μ has lost."""
@@ -351,6 +362,44 @@ class _Search:
         used = weights > 0.0
         order = np.argsort(self.index[used])
         return replace(near, distance=distance, index=self.index[used][order], weights=weights[used][order])
+
+
+class _CornerSearch(_Search):
+    """The same among weights within bounds: the working set holds moments of corners, in the order they were found."""
+
+    max_passes, patience = MAX_CORNERS, MAX_CORNERS
+
+    def __init__(self, problem: RatioProblem, b: Array) -> None:
+        self.moments, self.k, self.passes = Reachable(problem, few=0), b.size, 1
+        self.ranges, self.size, self.reach = self.moments.spread, self.moments.size, self.moments.reach
+        self.middle = self.moments.points.mean(axis=0)
+        self._renew()
+
+    def _renew(self) -> None:
+        self.features = self.moments.points
+        self.index = np.arange(len(self.features))
+
+    def add_highest(self, directions: list[Array]) -> tuple[Array, int]:
+        """A pass that adds the highest corner of each direction: (heights, number of corners added)."""
+        self.passes += 1
+        heights, added = self.moments.add(np.array(directions))
+        self._renew()
+        return heights, added
+
+    def round_off(self, v: Array) -> float:
+        """Bound on the round-off of a height."""
+        return self.moments.round_off(v)
+
+    def on_rows(self, problem: RatioProblem, near: _Nearest) -> _Nearest:
+        """Weights of rows instead of corners, with a bound on their distance that includes round-off."""
+        mu = np.zeros(problem.n_q)
+        for weight, v in zip(near.weights.tolist(), self.moments.directions[near.index], strict=True):
+            mu += weight * self.moments.corner(v)[1]
+        mu /= mu.sum()
+        r = np.abs(weighted_sum(problem.rows, mu)) + CORNER_ROUND_OFF * (self.k + 8) * self.reach
+        index = np.flatnonzero(mu)
+        distance = problem.moment_norm(r) * (1.0 + (self.k + 8) * EPS)
+        return replace(near, distance=distance, index=index, weights=mu[index])
 
 
 def _distance_bound(norm: Norm, b: Array, F: Array, weights: Array) -> float:

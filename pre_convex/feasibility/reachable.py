@@ -33,6 +33,8 @@ class Reachable:
     ----------
     problem : RatioProblem
         Its bounds limit the weights; its radius counts in :meth:`separates`.
+    few : int, optional
+        Problems of at most this many rows have all of them as points from the start.
 
     Attributes
     ----------
@@ -42,22 +44,31 @@ class Reachable:
         Bounds on their weights in a mixture.
     lowest, highest : ndarray of shape (k,)
         Ranges of the rows relative to the target.
+    spread : ndarray of shape (k,)
+        Ranges of the columns.
     unit : ndarray of shape (k,)
-        Ranges of the columns; their size, for columns that are constant up to round-off.
+        The same; the size of a column that is constant up to round-off.
+    size : ndarray of shape (k,)
+        Largest entry of each column and of the target before the target was subtracted.
+    reach : ndarray of shape (k,)
+        Largest numbers that sums over a column are made of, the unit of their round-off.
+    directions : ndarray of shape (m, k)
+        With bounds and many rows: the directions in which the points are highest.
     passes : int
         Passes over the data.
     """
 
-    def __init__(self, problem: RatioProblem) -> None:
+    def __init__(self, problem: RatioProblem, few: int | None = None) -> None:
         self.problem, self.passes = problem, 1
         rows = problem.rows
         self.lowest, self.highest = column_ranges(rows)
         reach = np.maximum(np.abs(self.lowest), np.abs(self.highest))
-        self._size = reach + (0.0 if rows.origin is None else np.abs(rows.origin))
-        self._reach = reach + 2.0 * rows.shift_size
-        spread = self.highest - self.lowest
-        self.unit = np.where(spread > TARGET_NOISE * self._size, spread, np.where(self._size > 0.0, self._size, 1.0))
-        self.complete = problem.n_q <= FEW_ROWS
+        self.reach = reach + 2.0 * rows.shift_size
+        size = reach + (0.0 if rows.origin is None else np.abs(rows.origin))
+        self.size = np.where(size > 0.0, size, 1.0)
+        self.spread = self.highest - self.lowest
+        self.unit = np.where(self.spread > TARGET_NOISE * self.size, self.spread, self.size)
+        self.complete = problem.n_q <= (FEW_ROWS if few is None else few)
         self._seen = np.zeros(0, dtype=np.intp)
         if self.complete:
             part = rows.take(slice(None))
@@ -69,7 +80,7 @@ class Reachable:
             self._base, self._link = pi, link.take(used)
             self.lower, self.upper = (np.minimum(pi * x, 1.0) for x in bounds)
         else:
-            self.points = np.zeros((0, problem.k))
+            self.points = self.directions = np.zeros((0, problem.k))
             self.add(np.vstack([np.eye(problem.k), -np.eye(problem.k)]) / self.unit)
 
     def add(self, directions: Array) -> tuple[Array, int]:
@@ -92,18 +103,27 @@ class Reachable:
 
     def _corners(self, directions: Array) -> tuple[Array, Array]:
         """Heights and moments of the weights that are highest in each direction."""
-        heights, moments = [], []
-        for v in directions:
-            z, pi = linked_scores(self.problem.rows, np.append(0.0, v))
-            height, mu = capped_weights(z, pi / pi.sum(), self.problem.link)
-            heights.append(height)
-            moments.append(weighted_sum(self.problem.rows, mu))
-        return np.array(heights), np.array(moments)
+        corners = [self.corner(v) for v in directions]
+        new: list[Array] = []
+        for v, (_, mu) in zip(directions, corners, strict=True):
+            moment = weighted_sum(self.problem.rows, mu)
+            if not np.any(np.all(np.vstack([self.points, *new]) == moment, axis=1)):
+                new.append(moment)
+                self.directions = np.vstack([self.directions, v])
+        return np.array([height for height, _ in corners]), np.reshape(new, (-1, self.problem.k))
+
+    def corner(self, v: Array) -> tuple[float, Array]:
+        """h(v) = max ⟨v, F'μ − b⟩ within the bounds, and the weights of all rows that attain it."""
+        z, pi = linked_scores(self.problem.rows, np.append(0.0, v))
+        return capped_weights(z, pi / pi.sum(), self.problem.link)
+
+    def round_off(self, v: Array) -> float:
+        """Bound on the round-off of a height."""
+        unit = ROUND_OFF if self.problem.link.bounded else EPS
+        return (self.problem.k + 8) * unit * float(np.abs(v) @ self.reach)
 
     def separates(self, v: Array, height: float) -> bool:
         """Whether v proves that no weights match the target: h(v) + g(v) < 0 by more than round-off."""
         relaxation = radius_value(self.problem.radius, self.problem.moment_norm, v)
-        size = np.abs(v)
-        unit = ROUND_OFF if self.problem.link.bounded else EPS
-        error = (self.problem.k + 8) * unit * (float(size @ self._reach) + relaxation)
-        return bool(-height - relaxation > error + TARGET_NOISE * float(size @ self._size))
+        error = self.round_off(v) + (self.problem.k + 8) * EPS * relaxation
+        return bool(-height - relaxation > error + TARGET_NOISE * float(np.abs(v) @ self.size))
