@@ -235,8 +235,8 @@ class InfeasibleError(SolveError):
 
     @property
     def direction(self) -> Any:
-        """Separating direction v; of unit dual norm if there is a hull."""
-        return self.hull.direction if self.hull is not None else self.solution.delta
+        """Separating direction v; of unit dual norm if there is one radius for all features."""
+        return self.hull.separating if self.hull is not None else self.solution.delta
 
     @property
     def minimal_radius(self) -> float:

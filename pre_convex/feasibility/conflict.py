@@ -11,8 +11,6 @@ of the dual is sparse, so that S shrinks quickly, and a deletion filter removes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._internal.threads import single_threaded_blas
@@ -20,9 +18,10 @@ from .._internal.typing import Array, Index
 from ..errors import SolveError
 from ..penalties.units import feature_scale
 from ..problem import RatioProblem
+from .nearest import nearest_euclidean, nearest_polyhedral
 from .reachable import Reachable
 
-__all__ = ["cheapest_relaxation", "find_conflict"]
+__all__ = ["cheapest_relaxation", "conflict_direction", "find_conflict", "is_ball"]
 
 #: bound on programs of one search, each followed by a pass over the data
 MAX_PROGRAMS = 200
@@ -32,15 +31,6 @@ TOLERANCE = 1e-10
 RELAXATION_RTOL = 1e-4
 #: relaxations are this much larger than the residuals of the weights that need them
 ROOM = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class _Answer:
-    """Objective of a program, direction, and residual b − F'μ of all columns."""
-
-    value: float
-    direction: Array
-    residual: Array
 
 
 @single_threaded_blas()
@@ -67,31 +57,34 @@ def find_conflict(problem: RatioProblem, hint: Array | None = None) -> tuple[int
     >>> find_conflict(RatioProblem([0.8, 0.7, 1.5], F))
     (0, 1)
     """
-    moments = Reachable(problem)
-    alone = _out_of_range(moments)
-    if alone is not None:
-        return (alone,)
-    v = None
+    return tuple(np.flatnonzero(conflict_direction(problem, hint)).tolist())
+
+
+@single_threaded_blas()
+def conflict_direction(problem: RatioProblem, hint: Array | None = None) -> Array:
+    """The direction that proves a conflict: zero but for its features, and zero if there is none."""
+    moments = Reachable(problem, few=0 if problem.link.bounded and is_ball(problem) else None)
+    v = _out_of_range(moments)
+    if v is not None:
+        return v
+    v = np.zeros(problem.k)
     if hint is not None and np.any(hint) and moments.separates(hint, float(moments.add(hint[None])[0][0])):
         v = hint
     found = _separate(moments, _active(problem))
     v = v if found is None else found
-    if v is None:
-        return ()
-    size = np.abs(v) * moments.unit
-    order, count = np.argsort(-size), 2
+    order, count = np.argsort(-np.abs(v) * moments.unit), 2
     while count < np.count_nonzero(v):  # the largest coefficients often suffice
         found = _separate(moments, np.sort(order[:count]))
         if found is not None:
             v = found
             break
         count *= 2
-    conflict = np.flatnonzero(v)
-    for i in conflict[np.argsort((np.abs(v) * moments.unit)[conflict])]:
-        if i in conflict and conflict.size > 1:
-            found = _separate(moments, conflict[conflict != i])
-            conflict = conflict if found is None else np.flatnonzero(found)
-    return tuple(conflict.tolist())
+    for i in np.argsort(np.abs(v) * moments.unit):
+        rest = np.setdiff1d(np.flatnonzero(v), i)
+        if v[i] and rest.size:
+            found = _separate(moments, rest)
+            v = v if found is None else found
+    return v
 
 
 def _active(problem: RatioProblem) -> Index:
@@ -99,74 +92,66 @@ def _active(problem: RatioProblem) -> Index:
     return np.flatnonzero(np.broadcast_to(problem.radius, problem.k) < np.inf)
 
 
-def _out_of_range(moments: Reachable) -> int | None:
-    """The feature whose target is furthest outside the range of the rows and the radius, in units of the range."""
+def _out_of_range(moments: Reachable) -> Array | None:
+    """Direction of the feature whose target is furthest outside the range of the rows and the radius, in its units."""
     R = np.broadcast_to(moments.problem.radius, moments.problem.k)
     beyond = (np.maximum(moments.lowest, -moments.highest) - R) / moments.unit
     for i in np.argsort(-beyond)[: np.count_nonzero(beyond > 0.0)]:
         v = np.zeros(R.size)
         v[i] = -np.sign(moments.lowest[i])
         if moments.separates(v, -float(max(moments.lowest[i], -moments.highest[i]))):
-            return int(i)
+            return v
     return None
 
 
 def _separate(moments: Reachable, columns: Index) -> Array | None:
     """A direction of these features that proves that no weights match them; ``None`` if none is found."""
-    problem = moments.problem
-    ball = None if problem.radius_per_feature or problem.norm == np.inf or not problem.radius else _Ball(problem)
+    find = _nearest if is_ball(moments.problem) else _least_violation
     for _ in range(MAX_PROGRAMS):
-        answer = _least_violation(moments, columns, ball)
-        v = answer.direction
-        if answer.value <= TOLERANCE:
-            if ball is None or not ball.cut(answer.residual, columns):
-                return None
-            continue
+        v = find(moments, columns)
+        if v is None:
+            return None
         heights, added = moments.add(v[None])
         if moments.separates(v, float(heights[0])):
             return v
-        if not added and (ball is None or not ball.cut(answer.residual, columns)):
+        if not added:
             return None
     return None
 
 
-class _Ball:
-    """The constraint ‖r‖ ≤ R of norms 1 and 2 by its tangent planes ⟨u,r⟩ ≤ R, where they are needed."""
-
-    def __init__(self, problem: RatioProblem) -> None:
-        self.order, self.radius = problem.norm, float(problem.radius)
-        self.planes = np.zeros((0, problem.k))
-
-    def cut(self, residual: Array, columns: Index) -> bool:
-        """Add the plane at a residual, if that is outside the ball."""
-        r = np.zeros_like(residual)
-        r[columns] = residual[columns]
-        length = float(np.linalg.norm(r, self.order))
-        if length <= (1.0 + TOLERANCE) * self.radius:
-            return False
-        self.planes = np.vstack([self.planes, r / length if self.order == 2.0 else np.sign(r)])
-        return True
+def is_ball(problem: RatioProblem) -> bool:
+    """Whether the residual may be anywhere in a ball that is no box: one positive radius in norm 1 or 2."""
+    return not problem.radius_per_feature and problem.norm < np.inf and problem.radius > 0.0
 
 
-def _least_violation(moments: Reachable, columns: Index, ball: _Ball | None) -> _Answer:
-    """The program [CLASH] over the moments found so far."""
-    problem, unit = moments.problem, moments.unit[columns]
+def _nearest(moments: Reachable, columns: Index) -> Array | None:
+    """Direction from the nearest of the moments found so far; ``None`` if that is within the radius."""
+    problem, G = moments.problem, -moments.points[:, columns]
+    mu, v = nearest_euclidean(G)
+    if problem.norm == 1.0:
+        mu, v = nearest_polyhedral(G, mu, False, TOLERANCE)
+    if np.linalg.norm(mu @ G, problem.norm) <= problem.radius:
+        return None
+    direction = np.zeros(problem.k)
+    direction[columns] = v
+    return direction
+
+
+def _least_violation(moments: Reachable, columns: Index) -> Array | None:
+    """Direction of the program [CLASH] over the moments found so far; ``None`` if these match the target."""
+    problem, unit, size = moments.problem, moments.unit[columns], columns.size
     R = np.broadcast_to(problem.radius, problem.k)[columns] / unit
     P = (moments.points[:, columns] / unit).T
-    A, limit = np.vstack([P, -P]), np.append(R, R)
-    if ball is not None:
-        planes = ball.planes[:, columns] / ball.radius
-        A, limit = np.vstack([A, -planes @ moments.points[:, columns].T]), np.append(limit, np.ones(len(planes)))
-    m = A.shape[1]
-    cost = np.eye(1, m + 1, m)[0]
-    x, y, value = _program(moments, cost, np.column_stack([A, -np.ones(len(A))]), limit, 1)
+    A = np.column_stack([np.vstack([P, -P]), -np.ones(2 * size)])
+    cost = np.eye(1, A.shape[1], A.shape[1] - 1)[0]
+    _, y, value = _program(moments, cost, A, np.append(R, R), 1)
+    if value <= TOLERANCE:
+        return None
     v = np.zeros(problem.k)
-    v[columns] = (y[columns.size : 2 * columns.size] - y[: columns.size]) / unit
-    if ball is not None:
-        v[columns] += y[2 * columns.size :] @ planes
-    size = np.abs(v) * moments.unit
-    v[size <= TOLERANCE * size.max(initial=0.0)] = 0.0
-    return _Answer(value, v, -x[:m] @ moments.points)
+    v[columns] = (y[size:] - y[:size]) / unit
+    share = np.abs(v) * moments.unit
+    v[share <= TOLERANCE * share.max()] = 0.0
+    return v
 
 
 def _program(moments: Reachable, cost: Array, A: Array, limit: Array, elastic: int) -> tuple[Array, Array, float]:

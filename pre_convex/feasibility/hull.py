@@ -5,7 +5,8 @@ With R = 0, [P] is bounded and [D] feasible exactly when b is in the convex hull
     [HULL]   min over μ on the simplex ‖b − F'μ‖  =  max over ‖v‖_* ≤ 1 of ⟨v,b⟩ − max_j ⟨v,F_j⟩
 
 is found by column generation: the nearest point of the hull of a few rows, then one pass that finds rows beyond its
-supporting plane. Any weights bound the distance from above and any direction bounds it from below.
+supporting plane. Any weights bound the distance from above and any direction bounds it from below. With bounds on the
+weights, corners of the weights that they allow take the place of the rows.
 
 The position does not depend on the norm. It is decided in norm 2 with every column in units of its range; only if the
 target is outside, the distance in the problem's own norm follows, from the rows found so far.
@@ -91,7 +92,7 @@ class Hull:
     direction : ndarray of shape (k,)
         v of unit dual norm: separating outside, supporting on the boundary, zero inside.
     index : ndarray of int
-        Rows that span the nearest point of the hull.
+        Rows that span the nearest point of the hull; with bounds, all rows that have weight there.
     weights : ndarray
         Their weights, which sum to one.
     passes : int
@@ -115,7 +116,7 @@ class Hull:
 
     def __getstate__(self) -> dict[str, Any]:
         """State without the problem, if that has explained all it can."""
-        explained = {"conflict", "relaxation"} <= self.__dict__.keys()
+        explained = {"conflict", "proof", "separating", "relaxation"} <= self.__dict__.keys()
         return {**self.__dict__, "problem": None} if explained else self.__dict__
 
     @cached_property
@@ -126,11 +127,26 @@ class Hull:
         1e-10 of a feature's range counts as a match when one is left out. Computed on first use, by linear programs
         [CLASH]; empty if the problem is feasible.
         """
-        if self.problem is None or self.position is not Position.OUTSIDE:
+        if self.problem is None:
             return ()
-        from .conflict import find_conflict
+        return tuple(self.problem.feature_names[i] for i in np.flatnonzero(self.proof))
 
-        return tuple(self.problem.feature_names[i] for i in find_conflict(self.problem, self.direction))
+    @cached_property
+    def proof(self) -> Array:
+        """Direction that proves the conflict: it separates, and is zero but for the features of the conflict."""
+        if self.problem is None or self.position is not Position.OUTSIDE:
+            return np.zeros_like(self.direction)
+        from .conflict import conflict_direction
+
+        v = np.array(conflict_direction(self.problem, self.direction))
+        v.flags.writeable = False
+        return v
+
+    @cached_property
+    def separating(self) -> Array:
+        """Direction that proves an infeasible problem to be so; with one radius for each feature, that of the conflict."""
+        per_feature = self.problem is not None and self.problem.radius_per_feature
+        return self.proof if per_feature else self.direction
 
     @cached_property
     def relaxation(self) -> dict[str, float]:
@@ -156,7 +172,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     Parameters
     ----------
     problem : RatioProblem
-        Distances are measured in its norm; its radius is not used.
+        Distances are measured in its norm, among weights within its bounds; its radius is not used.
     hint : array of shape (k,), optional
         A direction that nearly separates, such as a diverging δ; tried first.
     rtol : float, default 1e-7

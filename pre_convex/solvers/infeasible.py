@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import numpy as np
 
 from .._internal.typing import Array
 from ..errors import InfeasibleError, SolveError, round_up
 from ..feasibility.capped import support_of_weights
+from ..feasibility.conflict import is_ball
 from ..feasibility.hull import Hull
 from ..problem import RatioProblem
 from ..solution import Solution
@@ -17,6 +19,8 @@ __all__ = ["infeasible_error"]
 
 #: features that a sentence names
 MAX_NAMES = 6
+#: features of a problem with one positive radius, up to which the conflict is searched for
+MAX_FEATURES = 50
 
 
 def infeasible_error(problem: RatioProblem, solution: Solution) -> InfeasibleError:
@@ -27,10 +31,13 @@ def infeasible_error(problem: RatioProblem, solution: Solution) -> InfeasibleErr
     outside = tuple(name for name, is_off in zip(problem.feature_names, off, strict=True) if is_off)
     if hull is None:  # the distance was not found, but δ separates
         return InfeasibleError(f"No weights{_within(problem)} match the target.{_remedies(problem)}", solution)
-    try:
-        conflict, relaxation = hull.conflict, _with_margin(problem, hull.relaxation)
-    except SolveError:  # of a linear program; the distance is known nevertheless
-        conflict, relaxation = (), {}
+    conflict: tuple[str, ...] = ()
+    relaxation: dict[str, float] = {}
+    # in balls directions are not sparse, and the conflict needs a search for each feature
+    if problem.k <= MAX_FEATURES or not is_ball(problem):
+        with suppress(SolveError):  # of a linear program; the distance is known nevertheless
+            conflict, relaxation = hull.conflict, _with_margin(problem, hull.relaxation)
+            _ = hull.separating  # an error that is pickled has all that it says, and not the problem
     message = f"{_distance(problem, hull)}{_conflict(problem, conflict, lowest, highest)}"
     error = InfeasibleError(message, solution, hull, outside, relaxation)
     advised = None if problem.radius_per_feature else error.advised_radius

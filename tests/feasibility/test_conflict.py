@@ -95,13 +95,20 @@ def test_the_radius_of_each_feature_counts(seed):
 
 @pytest.mark.parametrize("norm", [2, np.inf, 1])
 def test_one_radius_counts_in_its_norm(norm):
-    """The first feature misses by 0.1 and the others by more; a radius of 0.5 forgives the first."""
+    """The first feature alone misses by 0.1, which a radius of 0.3 forgives; two others miss by more together."""
     rng = np.random.default_rng(0)
     F = rng.uniform(-1.0, 1.0, (300, 4))
     F[:, 1:3] = np.where((F[:, 1] + F[:, 2] > 0.5)[:, None], -F[:, 1:3], F[:, 1:3])
     problem = pre.RatioProblem([F[:, 0].max() + 0.1, 0.9, 0.9, 0.0], F, norm=norm)
     assert find_conflict(problem) == (0,)
-    assert find_conflict(problem.with_radius(0.3)) == (1, 2)
+    conflict = find_conflict(problem.with_radius(0.3))
+    assert len(conflict) == 2
+
+    def distance_of(columns):
+        return pre.minimal_radius(pre.RatioProblem(problem.target[columns], F[:, columns], norm=norm))
+
+    assert distance_of(list(conflict)).lower > 0.3
+    assert all(distance_of([i]).radius <= 0.3 for i in conflict)
     distance = pre.minimal_radius(problem).radius
     assert find_conflict(problem.with_radius(1.01 * distance)) == ()
     assert find_conflict(problem.with_radius(0.99 * distance)) != ()
@@ -132,6 +139,7 @@ def test_a_hull_keeps_its_explanation_when_pickled():
     fresh = pickle.loads(pickle.dumps(hull))
     assert fresh.conflict == hull.conflict
     assert hull.relaxation
+    assert hull.separating is hull.direction
     explained = pickle.loads(pickle.dumps(hull))
     assert explained.problem is None
     assert (explained.conflict, explained.relaxation) == (hull.conflict, hull.relaxation)

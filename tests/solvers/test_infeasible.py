@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pre_convex as pre
+from pre_convex.feasibility.capped import separates
 
 NAMES = ["age", "dose", "weight", "height", "income"]
 
@@ -89,6 +90,9 @@ def test_a_radius_for_each_feature_is_kept_where_it_suffices(terms):
     problem = pre.RatioProblem(b, F, feature_names=NAMES, radius=radius, **terms)
     error = error_of(problem)
     assert "to within the radius" in str(error)
+    v = error.direction
+    assert separates(problem, v, problem.penalty_value(v))
+    assert np.array_equal(pickle.loads(pickle.dumps(error)).direction, v)
     for i, name in enumerate(NAMES):
         assert error.advised_relaxation[name] >= problem.radius[i]
         if i not in conflict and "bounds" not in terms:
