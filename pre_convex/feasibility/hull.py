@@ -144,7 +144,7 @@ class Hull:
 
     @cached_property
     def separating(self) -> Array:
-        """Direction that proves an infeasible problem to be so; with one radius for each feature, that of the conflict."""
+        """Direction that proves a problem infeasible; with one radius for each feature, that of the conflict."""
         per_feature = self.problem is not None and self.problem.radius_per_feature
         return self.proof if per_feature else self.direction
 
