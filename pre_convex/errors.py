@@ -200,8 +200,8 @@ class InfeasibleError(SolveError):
     outside : tuple of str, default ()
         Features whose target is outside the range of the q rows: no q row is like some p rows there.
     advised_relaxation : dict, default {}
-        Radii of the features that are cheapest to relax: those of ``hull.relaxation``, a tenth larger and rounded up;
-        ``problem.with_radius(error.advised_relaxation)`` has a solution.
+        Radii of the features that are cheapest to relax: those of ``hull.relaxation``, a tenth larger, or by half for
+        divergences other than KL, and rounded up; ``problem.with_radius(error.advised_relaxation)`` has a solution.
 
     Attributes
     ----------

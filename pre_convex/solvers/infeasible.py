@@ -21,6 +21,9 @@ __all__ = ["infeasible_error"]
 MAX_NAMES = 6
 #: features of a problem with one positive radius, up to which the conflict is searched for
 MAX_FEATURES = 50
+#: ratio of the radii to advise to the cheapest ones, for divergences other than KL: close to those, χ² leaves weight on
+#: fewer rows than a certificate needs, and reverse KL has nearly infinite ratios
+MARGIN = 1.5
 
 
 def infeasible_error(problem: RatioProblem, solution: Solution) -> InfeasibleError:
@@ -104,10 +107,11 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _with_margin(problem: RatioProblem, relaxation: dict[str, float]) -> dict[str, float]:
-    """The radii to advise: a tenth more and rounded up, except those that the problem has already."""
+    """The radii to advise: larger and rounded up, except those that the problem has already."""
+    margin = InfeasibleError.MARGIN if problem.divergence == "kl" else MARGIN
     R = dict(zip(problem.feature_names, np.broadcast_to(problem.radius, problem.k).tolist(), strict=True))
     kept = R if problem.radius_per_feature else {}
-    return {name: x if x == kept.get(name) else round_up(InfeasibleError.MARGIN * x) for name, x in relaxation.items()}
+    return {name: x if x == kept.get(name) else round_up(margin * x) for name, x in relaxation.items()}
 
 
 def _remedies(
