@@ -199,6 +199,9 @@ class InfeasibleError(SolveError):
         Distance to the hull and separating direction.
     outside : tuple of str, default ()
         Features whose target is outside the range of the q rows: no q row is like some p rows there.
+    advised_relaxation : dict, default {}
+        Radii of the features that are cheapest to relax: those of ``hull.relaxation``, a tenth larger, or by half for
+        divergences other than KL, and rounded up; ``problem.with_radius(error.advised_relaxation)`` has a solution.
 
     Attributes
     ----------
@@ -214,14 +217,26 @@ class InfeasibleError(SolveError):
     #: ratio of the advised radius to the minimal one
     MARGIN = 1.1
 
-    def __init__(self, message: str, solution: Any = None, hull: Any = None, outside: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        solution: Any = None,
+        hull: Any = None,
+        outside: tuple[str, ...] = (),
+        advised_relaxation: dict[str, float] | None = None,
+    ) -> None:
         super().__init__(message, solution)
-        self.hull, self.outside = hull, outside
+        self.hull, self.outside, self.advised_relaxation = hull, outside, dict(advised_relaxation or {})
+
+    @property
+    def conflict(self) -> tuple[str, ...]:
+        """Features that no weights match together, none of which can be left out; empty if that is not known."""
+        return self.hull.conflict if self.hull is not None else ()
 
     @property
     def direction(self) -> Any:
-        """Separating direction v; of unit dual norm if there is a hull."""
-        return self.hull.direction if self.hull is not None else self.solution.delta
+        """Separating direction v; of unit dual norm if there is one radius for all features."""
+        return self.hull.separating if self.hull is not None else self.solution.delta
 
     @property
     def minimal_radius(self) -> float:
@@ -234,4 +249,4 @@ class InfeasibleError(SolveError):
         return round_up(self.MARGIN * self.minimal_radius)
 
     def __reduce__(self) -> Any:
-        return type(self), (str(self), self.solution, self.hull, self.outside)
+        return type(self), (str(self), self.solution, self.hull, self.outside, self.advised_relaxation)

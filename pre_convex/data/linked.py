@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._internal.typing import Array
+from .._internal.typing import Array, Index
 from ..divergences import Link
 from .passes import COVARIANCE_DOMINATES, Summary
 from .requests import ALL, Alone, Draw, Height, Level, Tilt
@@ -32,6 +32,7 @@ __all__ = [
     "Room",
     "StepLimit",
     "capped_support",
+    "capped_weights",
     "intercept_at",
     "linked_scores",
     "linked_tilt",
@@ -340,7 +341,9 @@ def intercept_at(rows: Rows, link: Link, delta: Array, guess: float = 0.0) -> fl
 def capped_support(z: Array, pi: Array, link: Link) -> float:
     """Support function of the weights that bounds allow: max Σ μ_j z_j over Σμ = 1, lo ≤ μ_j/π_j ≤ hi.
 
-    The lower bounds are given out first, and the rest to the highest rows up to their upper bounds.
+    The lower bounds are given out first, and the rest to the highest rows up to their upper bounds, down to a height τ.
+    The maximum is then τ + Σ_j max over these bounds of μ_j (z_j − τ). For any other τ that is more, so that round-off
+    in the search for τ cannot make it too small.
 
     Examples
     --------
@@ -348,17 +351,34 @@ def capped_support(z: Array, pi: Array, link: Link) -> float:
     >>> capped_support(np.array([1.0, 2.0, 4.0]), np.full(3, 1 / 3), Link(get_divergence("kl"), 0.0, 1.5))
     3.0
     """
-    positive = pi > 0.0
+    return _capped(z, pi, link)[0]
+
+
+def capped_weights(z: Array, pi: Array, link: Link) -> tuple[float, Array]:
+    """The maximum of :func:`capped_support`, and weights that attain it; rows without base weight have none."""
+    height, positive, order, least, given = _capped(z, pi, link)
+    mu = np.zeros_like(pi)
+    mu[positive] = least
+    mu[positive[order]] += given
+    return height, mu / mu.sum()
+
+
+def _capped(z: Array, pi: Array, link: Link) -> tuple[float, Index, Index, Array, Array]:
+    """Height, rows with base weight, their order, their least weights, and what is given beyond, in this order."""
+    positive = np.flatnonzero(pi > 0.0)
     z, pi = z[positive], pi[positive]
-    lower, upper = (np.broadcast_to(x, positive.shape)[positive] for x in (link.lower, link.upper))
+    lower, upper = (x if np.ndim(x) == 0 else np.asarray(x)[positive] for x in (link.lower, link.upper))
     least = pi * lower
-    left = 1.0 - float(least.sum())
-    order = np.argsort(-z)
-    with np.errstate(invalid="ignore"):
-        room = np.minimum((pi * (upper - lower))[order], max(left, 0.0))
+    left = max(1.0 - float(least.sum()), 0.0)
+    order = np.argsort(-z, kind="stable")
+    room = np.minimum((pi * (upper - lower))[order], left)
     before = np.cumsum(room) - room
     given = np.clip(left - before, 0.0, room)
-    return float(least @ z + given @ z[order])
+    last = order[max(int(np.searchsorted(before, left)) - 1, 0)]
+    above = z - z[last]
+    with np.errstate(invalid="ignore"):
+        most = np.where(above > 0.0, pi * upper * above, least * above)
+    return float(z[last] + most.sum()), positive, order, least, given
 
 
 class LinkedRows(Alone):

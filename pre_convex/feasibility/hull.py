@@ -5,7 +5,8 @@ With R = 0, [P] is bounded and [D] feasible exactly when b is in the convex hull
     [HULL]   min over μ on the simplex ‖b − F'μ‖  =  max over ‖v‖_* ≤ 1 of ⟨v,b⟩ − max_j ⟨v,F_j⟩
 
 is found by column generation: the nearest point of the hull of a few rows, then one pass that finds rows beyond its
-supporting plane. Any weights bound the distance from above and any direction bounds it from below.
+supporting plane. Any weights bound the distance from above and any direction bounds it from below. With bounds on the
+weights, corners of the weights that they allow take the place of the rows.
 
 The position does not depend on the norm. It is decided in norm 2 with every column in units of its range; only if the
 target is outside, the distance in the problem's own norm follows, from the rows found so far.
@@ -15,8 +16,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +27,14 @@ from .._internal.linear_algebra import EPS
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_PARAMETER, as_vector, check_tol
-from ..data.passes import support
+from ..data.passes import support, weighted_sum
 from ..data.rows import Rows
-from ..errors import DataError, SolveError
+from ..errors import SolveError
 from ..penalties.norms import Norm, get_norm
 from ..problem import RatioProblem, as_problem
+from .capped import ROUND_OFF as CORNER_ROUND_OFF
 from .nearest import nearest_euclidean, nearest_polyhedral
+from .reachable import Reachable
 
 __all__ = ["ZERO_DISTANCE", "Hull", "Position", "minimal_radius"]
 
@@ -50,6 +55,8 @@ EXTREMES = 1.25
 MAX_PASSES = 100
 #: passes after which the bounds on a distance must be twice as close
 PATIENCE = 15
+#: limit on corners of bounded weights that a search adds, one in each pass
+MAX_CORNERS = 500
 #: round-off of a weighted mean of rows, relative to their size
 ROUND_OFF = 4.0 * EPS
 #: accuracy of the first program over a few rows; the next ones are ten times as accurate as the bounds so far, the last
@@ -85,11 +92,13 @@ class Hull:
     direction : ndarray of shape (k,)
         v of unit dual norm: separating outside, supporting on the boundary, zero inside.
     index : ndarray of int
-        Rows that span the nearest point of the hull.
+        Rows that span the nearest point of the hull; with bounds, all rows that have weight there.
     weights : ndarray
         Their weights, which sum to one.
     passes : int
         Passes over the data.
+    problem : RatioProblem or None
+        The problem it belongs to.
     """
 
     position: Position
@@ -99,10 +108,61 @@ class Hull:
     index: Index
     weights: Array
     passes: int
+    problem: RatioProblem | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.direction, self.index, self.weights):
             array.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State without the problem, if that has explained all it can."""
+        explained = {"conflict", "proof", "separating", "relaxation"} <= self.__dict__.keys()
+        return {**self.__dict__, "problem": None} if explained else self.__dict__
+
+    @cached_property
+    def conflict(self) -> tuple[str, ...]:
+        """Names of features that no weights can match together, though the rest can be matched if one is left out.
+
+        The bounds of the problem and its radius count. The features are proven to conflict; a miss of less than about
+        1e-10 of a feature's range counts as a match when one is left out. Computed on first use, by linear programs
+        [CLASH]; empty if the problem is feasible.
+        """
+        if self.problem is None:
+            return ()
+        return tuple(self.problem.feature_names[i] for i in np.flatnonzero(self.proof))
+
+    @cached_property
+    def proof(self) -> Array:
+        """Direction that proves the conflict: it separates, and is zero but for the features of the conflict."""
+        if self.problem is None or self.position is not Position.OUTSIDE:
+            return np.zeros_like(self.direction)
+        from .conflict import conflict_direction
+
+        v = np.array(conflict_direction(self.problem, self.direction))
+        v.flags.writeable = False
+        return v
+
+    @cached_property
+    def separating(self) -> Array:
+        """Direction that proves a problem infeasible; with one radius for each feature, that of the conflict."""
+        per_feature = self.problem is not None and self.problem.radius_per_feature
+        return self.proof if per_feature else self.direction
+
+    @cached_property
+    def relaxation(self) -> dict[str, float]:
+        """The cheapest radius of each feature that makes the problem feasible, in units of the features' spread.
+
+        Σ R_i / spread_i is minimal, over radii that are at least those that the problem has for its features; one
+        radius for all is replaced. Features without an entry are matched exactly. Computed on first use, by one linear
+        program; empty if the problem is feasible. With exactly these radii weights are just possible, and all on few
+        rows: use somewhat more.
+        """
+        if self.problem is None or not self.conflict:
+            return {}
+        from .conflict import cheapest_relaxation
+
+        R = cheapest_relaxation(self.problem).tolist()
+        return {name: x for name, x in zip(self.problem.feature_names, R, strict=True) if x > 0.0}
 
 
 @single_threaded_blas()
@@ -112,7 +172,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     Parameters
     ----------
     problem : RatioProblem
-        Distances are measured in its norm; its radius is not used.
+        Distances are measured in its norm, among weights within its bounds; its radius is not used.
     hint : array of shape (k,), optional
         A direction that nearly separates, such as a diverging δ; tried first.
     rtol : float, default 1e-7
@@ -130,29 +190,28 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     ('outside the hull', 2.0, [0.0, 1.0])
     """
     problem, rtol = as_problem(problem), check_tol(rtol, "rtol")
-    if problem.link.bounded:
-        raise DataError("bounds", "the hull is that of weights without bounds", "leave bounds and max_weight out")
     hint = None if hint is None else as_vector(hint, "hint", problem.k, limit=MAX_PARAMETER)
     b, norm = np.zeros(problem.k), problem.moment_norm  # rows are relative to the target
-    search = _Search(problem.rows, b)
+    search = _CornerSearch(problem, b) if problem.link.bounded else _Search(problem.rows, b)
     unit = np.where(search.ranges > TARGET_NOISE * search.size, search.ranges, search.size)
     away = b - search.middle
     search.add_highest([away / unit**2] + ([] if hint is None else [hint]))
     near = search.nearest(b, get_norm(2), _euclidean, POSITION_RTOL, unit)
     if near.lower > TARGET_NOISE * float(np.abs(near.direction) @ search.size):
         near = search.nearest(b, norm, _solver(norm), rtol, start=near)
-        F = problem.rows_as_given.take(near.index).features
-        near = replace(near, distance=_distance_bound(norm, problem.target, F, near.weights))
-        return _hull(Position.OUTSIDE, near, near.direction, search.passes)
+        near = search.on_rows(problem, near)
+        return _hull(problem, Position.OUTSIDE, near, near.direction, search.passes)
     for share in BEYOND:
         beyond = search.nearest(b + share * away, get_norm(2), _euclidean, POSITION_RTOL, unit)
         v, outwards = beyond.direction, float(beyond.direction @ away)
         if not beyond.lower > 0.0:
-            return _hull(Position.INSIDE, near, np.zeros(problem.k), search.passes)
+            near = search.on_rows(problem, near)
+            return _hull(problem, Position.INSIDE, near, np.zeros(problem.k), search.passes)
         depth = share * outwards - beyond.lower  # of the target itself below the plane, with round-off
         if depth <= BEYOND[-1] * outwards + 2.0 * search.round_off(v):
             break
-    return _hull(Position.BOUNDARY, near, v / norm.dual(v), search.passes)
+    near = search.on_rows(problem, near)
+    return _hull(problem, Position.BOUNDARY, near, v / norm.dual(v), search.passes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +225,10 @@ class _Nearest:
     weights: Array
 
 
-def _hull(position: Position, near: _Nearest, direction: Array, passes: int) -> Hull:
+def _hull(problem: RatioProblem, position: Position, near: _Nearest, direction: Array, passes: int) -> Hull:
     """The public result; only outside there is a distance."""
     distance, lower = (near.distance, near.lower) if position is Position.OUTSIDE else (0.0, 0.0)
-    return Hull(position, distance, lower, direction, near.index, near.weights, passes)
+    return Hull(position, distance, lower, direction, near.index, near.weights, passes, problem)
 
 
 #: solver of [HULL] for a few rows: (b − F_j, weights to start from, accuracy) ↦ (weights, direction of any length)
@@ -206,6 +265,9 @@ class _Search:
     passes : int
         Passes over the data.
     """
+
+    #: limit on passes, and passes after which the bounds on a distance must be twice as close
+    max_passes, patience = MAX_PASSES, PATIENCE
 
     def __init__(self, rows: Rows, b: Array) -> None:
         self.rows, self.k = rows, b.size
@@ -260,7 +322,7 @@ class _Search:
                 weights, distance = np.eye(1, single.size, int(single.argmin()))[0], float(single.min())
         accuracy, last_gap, last_pass = max(FIRST_ACCURACY, rtol), np.inf, self.passes
         while lower < (1.0 - rtol) * distance:
-            if self.passes >= MAX_PASSES:
+            if self.passes >= self.max_passes:
                 if start is None:
                     raise SolveError(f"position relative to the hull: not found in {self.passes} passes")
                 break  # with the bounds found so far
@@ -286,7 +348,7 @@ class _Search:
             gap = 1.0 - lower / distance
             if gap < 0.5 * last_gap:
                 last_gap, last_pass = gap, self.passes
-            elif start is not None and self.passes >= last_pass + PATIENCE:
+            elif start is not None and self.passes >= last_pass + self.patience:
                 break  # round-off prevents closer bounds
             accuracy = 0.1 * gap if gap > 100.0 * rtol and not stuck else LAST_ACCURACY
         return self._pruned(b, norm, unit, _Nearest(distance, lower, direction, self.index, weights))
@@ -294,6 +356,11 @@ class _Search:
     def round_off(self, v: Array) -> float:
         """Bound on the round-off of ⟨v, b − F_j⟩, which has that of b − F_j to begin with."""
         return (self.k + 8) * EPS * float(np.abs(v) @ self.reach)
+
+    def on_rows(self, problem: RatioProblem, near: _Nearest) -> _Nearest:
+        """The same with a bound on the distance of these weights in real arithmetic."""
+        F = problem.rows_as_given.take(near.index).features
+        return replace(near, distance=_distance_bound(problem.moment_norm, problem.target, F, near.weights))
 
     def _residual(self, b: Array, weights: Array) -> Array:
         """b − F'μ, as a sum of b − F_j over the rows with weight: near a row it has digits that b − F'μ has lost."""
@@ -311,6 +378,44 @@ class _Search:
         used = weights > 0.0
         order = np.argsort(self.index[used])
         return replace(near, distance=distance, index=self.index[used][order], weights=weights[used][order])
+
+
+class _CornerSearch(_Search):
+    """The same among weights within bounds: the working set holds moments of corners, in the order they were found."""
+
+    max_passes, patience = MAX_CORNERS, MAX_CORNERS
+
+    def __init__(self, problem: RatioProblem, b: Array) -> None:
+        self.moments, self.k, self.passes = Reachable(problem, few=0), b.size, 1
+        self.ranges, self.size, self.reach = self.moments.spread, self.moments.size, self.moments.reach
+        self.middle = self.moments.points.mean(axis=0)
+        self._renew()
+
+    def _renew(self) -> None:
+        self.features = self.moments.points
+        self.index = np.arange(len(self.features))
+
+    def add_highest(self, directions: list[Array]) -> tuple[Array, int]:
+        """A pass that adds the highest corner of each direction: (heights, number of corners added)."""
+        self.passes += 1
+        heights, added = self.moments.add(np.array(directions))
+        self._renew()
+        return heights, added
+
+    def round_off(self, v: Array) -> float:
+        """Bound on the round-off of a height."""
+        return self.moments.round_off(v)
+
+    def on_rows(self, problem: RatioProblem, near: _Nearest) -> _Nearest:
+        """Weights of rows instead of corners, with a bound on their distance that includes round-off."""
+        mu = np.zeros(problem.n_q)
+        for weight, v in zip(near.weights.tolist(), self.moments.directions[near.index], strict=True):
+            mu += weight * self.moments.corner(v)[1]
+        mu /= mu.sum()
+        r = np.abs(weighted_sum(problem.rows, mu)) + CORNER_ROUND_OFF * (self.k + 8) * self.reach
+        index = np.flatnonzero(mu)
+        distance = problem.moment_norm(r) * (1.0 + (self.k + 8) * EPS)
+        return replace(near, distance=distance, index=index, weights=mu[index])
 
 
 def _distance_bound(norm: Norm, b: Array, F: Array, weights: Array) -> float:

@@ -15,15 +15,16 @@ from .._internal.validation import as_choice, as_flag
 from ..certificate.certificate import NO_PROOF, Certificate, certificate_of, make_certificate
 from ..data.blocks import show_progress
 from ..data.passes import tilt
-from ..errors import BoundaryError, DataError, InfeasibleError, SolveError
-from ..feasibility.capped import separates, support_of_weights
+from ..errors import BoundaryError, DataError, SolveError
+from ..feasibility.capped import separates
 from ..feasibility.exposed import ExposedFace
-from ..feasibility.hull import Hull, Position, minimal_radius
+from ..feasibility.hull import Position, minimal_radius
 from ..penalties import BallPenalty, NoPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution, Stage, Status
 from .boundary import closer, solve_on_boundary, solve_on_exposed_face
 from .family import newton_linked
+from .infeasible import infeasible_error
 from .registry import ConeCall, find_solver
 from .settings import Clock, Settings, make_settings
 from .stages import NewtonResult, newton
@@ -368,18 +369,25 @@ def _decide_status(
 
 def _decide_linked_status(problem: RatioProblem, solution: Solution, terms: Penalty, found: NewtonResult) -> Solution:
     """The same for a divergence other than KL, bounds, or one radius for each feature: δ may prove infeasibility."""
-    delta = solution.delta
-    if terms.homogeneous and np.all(np.isfinite(delta)) and separates(problem, delta, terms.value(delta)):
-        return replace(solution, status=Status.INFEASIBLE)
     unproven = LIMITS.get(found.reason, solution.status)
-    if not terms.homogeneous or problem.radius_per_feature or unproven is Status.TIME_LIMIT:
+    if not terms.homogeneous:
         return replace(solution, status=unproven)
-    try:  # a target outside the hull is out of reach for any weights
-        hull = minimal_radius(problem.without_bounds(), hint=delta if np.all(np.isfinite(delta)) else None)
+    delta = solution.delta
+    finite = bool(np.all(np.isfinite(delta)))
+    separated = finite and separates(problem, delta, terms.value(delta))
+    if unproven is Status.TIME_LIMIT:
+        return replace(solution, status=Status.INFEASIBLE if separated else unproven)
+    clock = Clock()
+    try:
+        hull = minimal_radius(problem, hint=delta if finite else None)
+        outside = separated or bool(hull.conflict if problem.radius_per_feature else hull.lower > problem.radius)
     except SolveError as error:
-        return replace(solution, status=unproven, claim=f"{solution.claim} {error}".strip())
-    outside = hull.lower > problem.radius
-    return replace(solution, status=Status.INFEASIBLE if outside else unproven, hull=hull if outside else None)
+        claim = f"{solution.claim} {error}".strip()
+        return replace(solution, status=Status.INFEASIBLE if separated else unproven, claim=claim)
+    if not outside:
+        return replace(solution, status=unproven)
+    stage = Stage("hull", problem.n_q, hull.passes, clock.seconds, math.nan, f"target {hull.position.value}")
+    return replace(solution, status=Status.INFEASIBLE, trace=(*solution.trace, stage), hull=hull)
 
 
 def _solve_with_weight_terms(
@@ -429,15 +437,8 @@ def _solve_with_weight_terms(
 
 def _error(problem: RatioProblem, solution: Solution) -> SolveError:
     """Exception that belongs to a status."""
-    if solution.status is Status.INFEASIBLE and solution.hull is None:
-        return InfeasibleError(_separated_message(problem, solution.delta), solution)
-    if solution.status is Status.INFEASIBLE and solution.hull is not None:
-        lowest, highest = problem.ranges
-        off = np.flatnonzero((problem.target < lowest) | (problem.target > highest))
-        outside = tuple(problem.feature_names[i] for i in off)
-        advised = InfeasibleError("", solution, solution.hull).advised_radius
-        message = _infeasible_message(problem, solution.hull, advised, outside)
-        return InfeasibleError(message, solution, solution.hull, outside)
+    if solution.status is Status.INFEASIBLE:
+        return infeasible_error(problem, solution)
     report = f" {solution.solver} reported: {solution.claim}." if solution.claim else ""
     if solution.status is Status.BOUNDARY:
         return BoundaryError(f"{solution.status}{report}", solution)
@@ -450,39 +451,3 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
             "and constraints may not keep delta bounded."
         )
     return SolveError(f"{solution.status} {solution.certificate}.{note}{report}", solution)
-
-
-def _separated_message(problem: RatioProblem, delta: Array) -> str:
-    """Message about a δ that separates the target from all moments that weights within the bounds have."""
-    size = problem.moment_norm.dual(delta)
-    top, need = (x / size for x in (support_of_weights(problem, delta), -problem.penalty_value(delta)))
-    share = np.abs(delta) * np.sqrt(np.maximum(np.square(problem.ranges[1] - problem.ranges[0]), 0.0))
-    worst = [problem.feature_names[i] for i in np.argsort(-share)[:3] if share[i] >= 0.05 * share.sum()]
-    bounded = " within the bounds" if problem.link.bounded else ""
-    remedy = "widen the bounds; " if problem.link.bounded else ""
-    return (
-        f"No weights{bounded} match the target: along a direction of {', '.join(worst)}, all weighted means of the q "
-        f"features are at least {need - top:.6g} short of the target and its radius. Remedies: {remedy}use a larger "
-        "radius; add q samples where the p sample is; drop features."
-    )
-
-
-def _infeasible_message(problem: RatioProblem, hull: Hull, advised: float, outside: tuple[str, ...]) -> str:
-    """Message with the distance to the hull, the features that contribute most, and remedies."""
-    residual = -hull.weights @ problem.rows.take(hull.index).features
-    lowest, highest = problem.ranges
-    share: Array = hull.direction * residual / hull.radius
-    order = np.argsort(-share)
-    worst = [i for i in order if share[i] >= 0.05][:5] or order[:3].tolist()
-    shares = []
-    for i in worst:
-        low, high, b = float(lowest[i]), float(highest[i]), float(problem.target[i])
-        where = "" if low <= b <= high else f", target {b:.4g} outside the q range [{low:.4g}, {high:.4g}]"
-        shares.append(f"{problem.feature_names[i]} ({share[i]:.0%} of the distance{where})")
-    names = ", ".join(outside[:5]) + (" and others" if len(outside) > 5 else "")
-    first = f"remove the p rows outside the q range of {names}; " if outside else ""
-    return (
-        f"The target is at distance {hull.radius:.6g} from the hull of the q features in norm {problem.norm:g}, more "
-        f"than the radius {problem.radius:g}, so no weights on the q sample match it. Features: {'; '.join(shares)}. "
-        f"Remedies: {first}use a radius of {advised:g} or more; add q samples where the p sample is; drop features."
-    )

@@ -188,3 +188,60 @@ def test_the_distance_beside_timestamps_is_that_without_them(norm):
     assert alone.lower <= hull.radius
     assert hull.radius <= 1.05 * alone.radius
     assert hull.lower >= 0.95 * alone.radius
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("bounds", [(0.0, 3.0), (0.4, 2.0)])
+@pytest.mark.parametrize("shape", [(60, 3), (300, 6)])
+def test_the_distance_within_bounds_is_that_of_a_cone_solver(shape, bounds, norm):
+    rng = np.random.default_rng(shape)
+    F, log_base = rng.normal(size=shape), rng.normal(size=shape[0])
+    target = F[np.argsort(F @ rng.normal(size=shape[1]))[-5:]].mean(axis=0)
+    problem = pre.RatioProblem(target, F, log_base, norm=norm, bounds=bounds)
+    pi = np.exp(problem.log_base)
+    mu = cp.Variable(shape[0])
+    within = [cp.sum(mu) == 1, mu >= bounds[0] * pi, mu <= bounds[1] * pi]
+    program = cp.Problem(cp.Minimize(cp.norm(target - F.T @ mu, norm)), within)
+    program.solve(solver="CLARABEL")
+    hull = minimal_radius(problem)
+    assert hull.position is Position.OUTSIDE
+    assert hull.lower <= program.value * (1 + 1e-6)
+    assert hull.radius == pytest.approx(program.value, rel=2e-6)
+    assert hull.radius - hull.lower <= 1e-6 * hull.radius
+    ratio = hull.weights / pi[hull.index]
+    assert np.all((ratio >= bounds[0] * (1 - 1e-12)) & (ratio <= bounds[1] * (1 + 1e-12)))
+    assert problem.moment_norm(target - hull.weights @ F[hull.index]) <= hull.radius
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_bounds_on_a_distance_within_bounds_hold_in_fractions(seed):
+    """Bounds 0 to n / 5 on equal weights: the highest mean in a direction is that of five rows."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(50, 3)) * 10.0 ** rng.integers(-3, 4, 3) + rng.normal(size=3) * 100.0
+    target = F.mean(axis=0) + 2.0 * F.std(axis=0) * rng.choice([-1.0, 1.0], 3)
+    hull = minimal_radius(pre.RatioProblem(target, F, norm=np.inf, bounds=(0.0, 10.0)))
+    v, b = ([Fraction(x) for x in array.tolist()] for array in (hull.direction, target))
+    rows = [[Fraction(x) for x in row] for row in F.tolist()]
+    heights = sorted((sum(x * y for x, y in zip(v, row, strict=True)) for row in rows), reverse=True)
+    margin = sum(x * y for x, y in zip(v, b, strict=True)) - sum(heights[:5]) / 5
+    assert Fraction(hull.lower) * sum(map(abs, v)) <= margin
+    weights = [Fraction(x) for x in hull.weights.tolist()]
+    total = sum(weights)
+    r = [b[i] - sum(w * rows[j][i] for w, j in zip(weights, hull.index, strict=True)) / total for i in range(3)]
+    assert max(map(abs, r)) <= Fraction(hull.radius)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 3.0), (0.4, 2.0)])
+def test_the_position_within_bounds(bounds):
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(200, 3))
+    v, lo, hi = rng.normal(size=3), *bounds
+    order, mu = np.argsort(-F @ v), np.full(200, lo / 200)
+    for j in order:
+        mu[j] += max(min(1.0 - mu.sum(), (hi - lo) / 200), 0.0)
+    corner, middle = mu @ F, F.mean(axis=0)
+    for share, position in ((0.99, Position.INSIDE), (1.0, Position.BOUNDARY), (1.001, Position.OUTSIDE)):
+        target = middle + share * (corner - middle)
+        assert minimal_radius(pre.RatioProblem(target, F, bounds=bounds)).position is position
+    per_row = (np.full(200, lo), np.full(200, hi))
+    assert minimal_radius(pre.RatioProblem(0.9 * corner, F, bounds=per_row)).position is Position.INSIDE

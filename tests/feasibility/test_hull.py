@@ -294,7 +294,7 @@ def test_a_failing_least_squares_solver_is_reported(monkeypatch):
 
 
 def test_giving_up_after_many_passes_is_a_solve_error(monkeypatch):
-    monkeypatch.setattr("pre_convex.feasibility.hull.MAX_PASSES", 1)
+    monkeypatch.setattr("pre_convex.feasibility.hull._Search.max_passes", 1)
     F = np.random.default_rng(0).normal(size=(20_000, 5))
     with pytest.raises(pre.SolveError, match="2 passes"):
         minimal_radius(pre.RatioProblem(np.full(5, 4.0), F))

@@ -209,7 +209,7 @@ def test_infeasible_problems_are_proven(kind):
         "chi2": lambda: pre.RatioProblem(far, F, divergence="chi2"),
         "reverse-kl": lambda: pre.RatioProblem(far, F, divergence="reverse-kl", radius=0.1),
     }[kind]()
-    with pytest.raises(pre.InfeasibleError, match="No weights") as error:
+    with pytest.raises(pre.InfeasibleError, match=r"[Nn]o weights") as error:
         pre.solve(problem)
     v = error.value.direction
     # no feasible weights: the best mean along v falls short of the target by more than the radius is worth
@@ -301,8 +301,6 @@ def test_what_the_family_does_not_cover_is_refused(terms):
         lambda: automatic_radius(problem),
         lambda: pre.verify(problem, solution),
     ]
-    if "bounds" in terms:
-        calls.append(lambda: pre.minimal_radius(problem))
     for call in calls:
         with pytest.raises(pre.DataError):
             call()
