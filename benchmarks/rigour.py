@@ -85,7 +85,8 @@ def summary(outcomes: list[dict[str, object]]) -> list[dict[str, object]]:
 def table(rows: list[dict[str, object]]) -> list[str]:
     """The table that is printed."""
     head = ["", "problems", *(column.replace("_", " ") for column in COLUMNS), "true / reported gap"]
-    return markdown_table(head, [list(row.values()) for row in rows])
+    keys = ("group", "problems", *COLUMNS, "worst_ratio")
+    return markdown_table(head, [[row[key] for key in keys] for row in rows])
 
 
 def main() -> None:

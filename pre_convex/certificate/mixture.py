@@ -16,14 +16,13 @@ import math
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
-from scipy.linalg.lapack import dpotrf, dtrtri
 
 from .._internal.linear_algebra import EPS
 from .._internal.typing import Array
 from ..data.affine_span import LAST_PLACES
 from ..data.passes import Summary
 from ..data.requests import Outermost, Requests, Whiten
-from .lift import UNIT, Arithmetic, Lifted, RoundOff
+from .lift import UNIT, Arithmetic, Lifted, RoundOff, whitening
 
 __all__ = ["mix"]
 
@@ -115,12 +114,10 @@ def _smallest(G: Array, m: Array, least: float) -> Array | None:
 def _largest_change(G: Array, omega: Array, m: Array, error: Array) -> float:
     """Bound on |c_j| for the exact lift ω_j (1 + c_j) that has no moment; infinite if it is not proven to exist."""
     S = (G * omega[:, None]).T @ G
-    s = np.sqrt(S.diagonal())
-    factor, info = dpotrf(S / s / s[:, None], lower=1)
-    if info:
+    V = whitening(S)
+    if V is None:
         return math.inf
-    V = np.tril(dtrtri(factor, lower=1)[0]) / s
-    k, size = len(V), np.abs(V)
+    k, size, s = len(V), np.abs(V), np.sqrt(S.diagonal())
     eta = float(np.linalg.norm(V @ S @ V.T - np.eye(k))) + 4.0 * UNIT * (len(G) + k) * float(np.sum((size @ s) ** 2))
     if not eta <= 0.5:
         return math.inf

@@ -141,7 +141,7 @@ def stored(name):
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("name", ["campaign", "fuzz", "soak", "mutation", "fuzz-readers"])
+@pytest.mark.parametrize("name", ["campaign", "rigour", "fuzz", "soak", "mutation", "fuzz-readers"])
 def test_the_page_shows_the_stored_results(name):
     import importlib
 
@@ -182,3 +182,9 @@ def test_the_slope_of_memory_is_estimated_with_its_error():
     assert error < 0.2
     rate, error = soak.slope([(t, mb - 0.1 * t, n) for t, mb, n in series])
     assert rate == pytest.approx(0.0, abs=3 * error)
+
+
+def test_no_stored_certificate_is_false():
+    everything = {row["group"]: row for row in stored("rigour")}["all"]
+    assert int(everything["problems"]) >= 20_000
+    assert (everything["false"], everything["wrong_weights"], everything["errors"]) == ("0", "0", "0")

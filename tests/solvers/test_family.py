@@ -295,7 +295,6 @@ def test_what_the_family_does_not_cover_is_refused(terms):
     solution = pre.solve(problem)
     calls = [
         lambda: pre.Inference(problem, solution.delta),
-        lambda: pre.diagnose(problem, solution),
         lambda: pre.solve_many(problem, [[0.0, 0.0]]),
         lambda: bootstrap(problem, solution.delta),
         lambda: automatic_radius(problem),
@@ -304,6 +303,7 @@ def test_what_the_family_does_not_cover_is_refused(terms):
     for call in calls:
         with pytest.raises(pre.DataError):
             call()
+    assert pre.diagnose(problem, solution).ess == pytest.approx(1.0 / (solution.mu @ solution.mu))
 
 
 def test_intercepts_of_many_problems():
