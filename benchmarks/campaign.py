@@ -52,9 +52,16 @@ def outcome(number: int, outside: bool) -> dict[str, object]:
         judgement = Judgement(proven, not proven or drawn.feasible)
     else:
         judgement = judge(drawn.problem, solution, digits=digits)
-    refuted = balls and any(verdict(answer).false for answer in solved(drawn.problem, solution))
+    doubtful = judgement.false and status is not pre.Status.INFEASIBLE
+    balls = balls or doubtful  # ball arithmetic decides
+    verdicts = [verdict(answer) for answer in solved(drawn.problem, solution)] if balls else []
+    refuted = any(found.false or (doubtful and found.undecided) for found in verdicts)
     good = judgement.certified and (status is pre.Status.INFEASIBLE) == outside
-    false = judgement.false or refuted or (outside and status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY))
+    false = (
+        (judgement.false and not doubtful)
+        or refuted
+        or (outside and status in (pre.Status.OPTIMAL, pre.Status.BOUNDARY))
+    )
     return {"number": number, "kind": drawn.kind, "status": status.name, "good": good, "false": false,
             "excess": judgement.excess, "gap": judgement.gap, "digits": digits and status is pre.Status.OPTIMAL,
             "balls": balls, "seconds": seconds}  # fmt: skip

@@ -184,7 +184,7 @@ def test_the_slope_of_memory_is_estimated_with_its_error():
     assert rate == pytest.approx(0.0, abs=3 * error)
 
 
-def test_no_stored_certificate_is_false():
+def test_no_stored_certificate_of_hard_problems_is_false():
     everything = {row["group"]: row for row in stored("rigour")}["all"]
     assert int(everything["problems"]) >= 20_000
     assert (everything["false"], everything["wrong_weights"], everything["errors"]) == ("0", "0", "0")

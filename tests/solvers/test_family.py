@@ -303,7 +303,7 @@ def test_what_the_family_does_not_cover_is_refused(terms):
     for call in calls:
         with pytest.raises(pre.DataError):
             call()
-    assert pre.diagnose(problem, solution).ess == pytest.approx(1.0 / (solution.mu @ solution.mu))
+    assert pre.diagnose(problem, solution).ess_mu == pytest.approx(1.0 / (solution.mu @ solution.mu))
 
 
 def test_intercepts_of_many_problems():
