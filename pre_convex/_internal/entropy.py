@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import entr, xlog1py
+from scipy.special import entr
 
 from .typing import Array
 
@@ -17,7 +17,6 @@ __all__ = [
     "negative_kl",
     "safe_log",
     "scalar_log",
-    "tilting_cost",
 ]
 
 
@@ -107,19 +106,3 @@ def negative_kl(mu: Array, log_base: Array) -> float:
     terms, positive = entr(mu), mu > 0.0
     terms[positive] += mu[positive] * log_base[positive]  # NumPy sums in pairs, which is more accurate than a product
     return float(terms.sum())
-
-
-def tilting_cost(mu: Array, c: Array) -> float:
-    """KL(μ' ‖ μ) = Σ_j μ_j (1 + c_j) log(1 + c_j) for μ' = μ(1 + c); +inf where μ' would be negative.
-
-    The terms c_j are subtracted inside the sum. This does not change it, because Σ μ_j c_j = 0, but keeps every
-    summand non-negative, so that a cost of 1e-20 is accurate.
-    """
-    if c.min(initial=0.0) < -1.0:
-        return np.inf
-    # (1 + c) log(1 + c) − c loses all digits for small c, where its series is used
-    terms = np.asarray(xlog1py(1.0 + c, c) - c)
-    small = np.abs(c) < 1e-3
-    s = c[small]
-    terms[small] = s * s * (0.5 + s * (-1 / 6 + s * (1 / 12 - s / 20)))
-    return float(mu @ terms)

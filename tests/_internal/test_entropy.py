@@ -1,20 +1,12 @@
 import numpy as np
 import pytest
 
-from pre_convex._internal.entropy import log_normalise, log_sum_exp, negative_kl, safe_log, scalar_log, tilting_cost
+from pre_convex._internal.entropy import log_normalise, log_sum_exp, negative_kl, safe_log, scalar_log
 
 
 def test_negative_kl_is_minus_infinity_for_mass_on_a_zero_base_weight():
     assert negative_kl(np.array([1.0, 0.0]), np.array([0.0, -np.inf])) == 0.0
     assert negative_kl(np.array([0.5, 0.5]), np.array([0.0, -np.inf])) == -np.inf
-
-
-def test_tilting_cost_is_accurate_for_tiny_tilts_and_infinite_for_negative_weights():
-    mu, c = np.array([0.5, 0.5]), np.array([1e-9, -1e-9])
-    assert tilting_cost(mu, c) == pytest.approx(0.5e-18, rel=1e-9)
-    large = np.array([0.5, -0.5])
-    assert tilting_cost(mu, large) == pytest.approx(0.75 * np.log(1.5) + 0.25 * np.log(0.5), rel=1e-12)
-    assert tilting_cost(mu, np.array([1.5, -1.5])) == np.inf
 
 
 def test_logs_of_zero_are_minus_infinity_without_a_warning():
