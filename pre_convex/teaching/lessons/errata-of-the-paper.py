@@ -883,6 +883,56 @@ assert np.any(selected & ~used)  # pixels that the black box ignores are selecte
 verdict("Section 5.3, selected pixels", "claim", "holds by construction")
 
 # %%
+# The estimator (section 2.3)
+# ---------------------------
+#
+# 24 A minimiser at the end of the domain does not match moments
+# ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+#
+# * **Where**: Proposition 1. **Printed**: ":math:`\delta^*` is a global minimizer of (2) if and only if
+#   :math:`E_{p(x|y_p)}[f]=E_{q(x|y_q)}[r(x;\delta^*)f]`."
+# * **Right**: "if" holds. "Only if" needs :math:`\delta^*` in the interior of the set where
+#   :math:`Z(\delta)=E_{q(x|y_q)}[e^{\langle\delta,f\rangle}]` is finite; the proof sets a derivative to zero, which
+#   only an interior minimiser needs to satisfy.
+# * **Changes**: a condition. Samples are not affected, because there :math:`Z` is finite everywhere.
+#
+# The counterexample: :math:`q(x|y_q)\propto e^{-x}x^{-4}` on :math:`x>1`, :math:`f(x)=x`, and any :math:`p(x|y_p)` with
+# mean 2. :math:`Z(\delta)` is finite for :math:`\delta\le1` only. The moment :math:`m(\delta)=E_q[rf]` increases to
+# :math:`m(1)=\int x^{-3}/\int x^{-4}=3/2`, so the slope :math:`m(\delta)-2` is negative on the whole domain: the
+# minimiser is its end, :math:`\delta^*=1`, where the moments are 3/2 and 2. A target of 1.4 is below 3/2; its minimiser
+# is inside, and there the moments agree.
+
+from scipy.integrate import quad
+from scipy.optimize import brentq
+
+
+def power_integral(delta, power):
+    """The integral of e^((delta - 1)x) x^-power over x > 1."""
+    return quad(lambda x: np.exp((delta - 1.0) * x) * x**-power, 1.0, np.inf)[0]
+
+
+def tilted_moment(delta):
+    """E_q[r f] at delta."""
+    return power_integral(delta, 3) / power_integral(delta, 4)
+
+
+deltas = np.linspace(-4.0, 1.0, 26)
+losses = [-2.0 * delta + np.log(power_integral(delta, 4)) for delta in deltas]
+moments = [tilted_moment(delta) for delta in deltas]
+beyond = [quad(lambda x: np.exp(0.01 * x) / x**4, 1.0, end)[0] for end in (1e3, 3e3, 6e3)]
+inside = brentq(lambda delta: tilted_moment(delta) - 1.4, -4.0, 1.0)
+print(f"target 2:   the loss falls until delta = {deltas[np.argmin(losses)]:g}, where E_q[rf] = {moments[-1]:.6f}")
+print(f"target 1.4: delta* = {inside:.4f}, where E_q[rf] = {tilted_moment(inside):.6f}")
+print("delta = 1.01: Z up to x = 1000, 3000, 6000:", *(f"{value:.1e}" for value in beyond))
+assert np.all(np.diff(losses) < 0.0)  # the minimiser is the end of the domain
+assert 1e10 * beyond[0] < 1e9 * beyond[1] < beyond[2]  # the integrand increases from x = 400 on: Z is infinite
+assert abs(moments[-1] - 1.5) < 1e-8  # the printed form fails: E_p f = 2
+assert np.all(np.diff(moments) > 0.0)
+assert inside < 1.0  # the corrected one holds
+assert abs(tilted_moment(inside) - 1.4) < 1e-8
+verdict("Proposition 1, only if", "condition", "needs an interior point")
+
+# %%
 # Misprints
 # ---------
 #
@@ -926,7 +976,7 @@ verdict("Section 5.3, selected pixels", "claim", "holds by construction")
 
 for number, place, kind, printed in checks:
     print(f"{number:2} {place:37} {kind:9} {printed}")
-assert len(checks) == 23
+assert len(checks) == 24
 
 # %%
 # Number of each kind:
