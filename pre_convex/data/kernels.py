@@ -23,11 +23,15 @@ from .._internal.validation import as_choice, as_count, as_matrix, preview
 from ..errors import DataError
 from .features import BaseFeatureMap
 
-__all__ = ["KERNELS", "Kernel", "median_length_scale", "pivoted_cholesky"]
+__all__ = ["KERNELS", "Kernel", "median_length_scale", "near", "pivoted_cholesky"]
 
 KERNELS = ("rbf", "laplacian", "polynomial")
 #: smallest length scale, and inverse of the largest: their squares stay finite
 MIN_SCALE = 1e-100
+#: smaller features are set to zero: their squares would underflow
+MIN_FEATURE = 1e-100
+#: a landmark whose kernel is below this share of its largest value at all rows is far from them
+FAR = 1e-6
 #: with more points than this, landmarks replace the exact factor
 EXACT_POINTS = 4_000
 
@@ -221,7 +225,18 @@ class Kernel(BaseFeatureMap):
         if x.shape[1] != self.points.shape[1]:
             reason = f"has {x.shape[1]} columns, the kernel was fitted to {self.points.shape[1]}"
             raise DataError("x", reason, "pass the same columns as in the fit")
-        return np.asarray(solve_triangular(self.factor, self.gram(x, self.points).T, lower=True).T)
+        columns = solve_triangular(self.factor, self.gram(x, self.points).T, lower=True).T
+        return np.where(np.abs(columns) < MIN_FEATURE, 0.0, columns)
 
     def _names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         return () if self.factor is None else tuple(f"k{i}" for i in range(len(self.factor)))
+
+
+def near(kernel: Kernel, x: Array) -> Kernel:
+    """The fitted kernel without the landmarks c whose k(x,c) is below 1e-6 √(k(x,x) k(c,c)) at all rows of x."""
+    assert kernel.points is not None
+    size = np.sqrt(kernel._diagonal(x))[:, None] * np.sqrt(kernel._diagonal(kernel.points))
+    alive = (np.abs(kernel.gram(x, kernel.points)) > FAR * size).any(axis=0)
+    if alive.all() or not alive.any():
+        return kernel
+    return replace(kernel, points=None, factor=None, landmarks=None).fitted(kernel.points[alive])

@@ -15,9 +15,9 @@ from .._internal.snapshots import freeze
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, as_count, as_flag, as_fraction, as_matrix, read_only
-from ..data.kernels import Kernel, median_length_scale
+from ..data.kernels import Kernel, median_length_scale, near
 from ..data.likelihoods import log_likelihood
-from ..errors import DataError
+from ..errors import DataError, PreConvexError
 from ..feasibility.hull import minimal_radius
 from ..problem import RatioProblem, as_problem
 from ..solvers import radius_path, solve
@@ -43,7 +43,8 @@ class RadiusChoice:
     method : {"auto", "cv"}
         How it was chosen.
     radii : ndarray of shape (m,)
-        For ``"cv"``: the radii of the path, from the largest down; empty for ``"auto"``.
+        For ``"cv"``: the radii of the path, from the largest down; empty for ``"auto"``. In a fold, the path has the
+        same shares of the radius at which the fold's own δ is zero.
     mean, std_error : ndarray of shape (m,)
         For ``"cv"``: held-out −ℓ at each radius, averaged over the folds, and its standard error. The mean is −inf
         where some fold has no solution.
@@ -165,31 +166,39 @@ def cross_validated_radius(
     """
     problem, features_p, _ = _p_side(problem, "cv")
     n_p, n_q = len(features_p), problem.n_q
-    if as_count(folds, "folds", 2) > min(n_p, n_q):
-        raise DataError(
-            "folds",
-            f"{folds} folds need {folds} rows in each sample, not {n_p} and {n_q}",
-            "use fewer folds or more rows",
-        )
+    _check_folds(folds, n_p, n_q)
     as_flag(one_se, "one_se")
     steps, span = as_count(steps, "steps", 2), as_fraction(span, "span")
-    top = problem.moment_norm(problem.gradient(np.zeros(problem.k)))
-    radii = top * np.exp(np.linspace(0.0, math.log(span), steps))
+    shares = np.exp(np.linspace(0.0, math.log(span), steps))
     generator = as_generator(rng)
     fold_q = generator.permutation(n_q) % folds
     fold_p = fold_q if problem.paired else generator.permutation(n_p) % folds
-    scores = np.array([_held_out(problem, fold_p == i, fold_q == i, radii) for i in range(folds)])
+    scores = np.array([_held_out(problem, fold_p == i, fold_q == i, shares) for i in range(folds)])
     solved = np.isfinite(scores).all(axis=0)  # a radius without a solution in some fold is not chosen
     mean, error = np.full(steps, -np.inf), np.zeros(steps)
     mean[solved] = scores[:, solved].mean(axis=0)
     error[solved] = scores[:, solved].std(axis=0, ddof=1) / np.sqrt(folds)
     best = int(np.argmax(mean))
-    if not np.isfinite(mean[best]):
-        raise DataError("radius", "no radius on the path has a solution in every fold", "pass a number as radius")
     chosen = int(np.flatnonzero(mean >= mean[best] - error[best])[0]) if one_se else best
-    return RadiusChoice(
+    radii = _top(problem) * shares
+    choice = RadiusChoice(
         float(radii[chosen]), "cv", read_only(radii), read_only(mean), read_only(error), float(radii[best])
     )
+    distance = minimal_radius(problem).radius
+    if choice.radius > TOO_CLOSE * distance:
+        return choice
+    return replace(choice, radius=min(RAISED_TO * distance, float(radii[0])), raised=True)
+
+
+def _check_folds(folds: Any, n_p: int, n_q: int) -> None:
+    if as_count(folds, "folds", 2) > min(n_p, n_q):
+        reason = f"{folds} folds need {folds} rows in each sample, not {n_p} and {n_q}"
+        raise DataError("folds", reason, "use fewer folds or more rows")
+
+
+def _top(problem: RatioProblem) -> float:
+    """The smallest radius at which δ is zero."""
+    return problem.moment_norm(problem.gradient(np.zeros(problem.k)))
 
 
 @single_threaded_blas()
@@ -206,7 +215,8 @@ def cross_validated_kernel(
 ) -> Kernel:
     """Kernel with the length scale that cross-validates best, among multiples of the median distance.
 
-    Each length scale is judged by its best radius.
+    Each length scale is judged by its best radius. Landmarks far from all q samples are left out, and a length scale
+    that fails is skipped.
 
     Parameters
     ----------
@@ -240,24 +250,34 @@ def cross_validated_kernel(
     x_p, x_q = as_matrix(x_p, "x_p", limit=MAX_ENTRY), as_matrix(x_q, "x_q", limit=MAX_ENTRY)
     if x_p.shape[1] != x_q.shape[1]:
         raise DataError("x_q", f"has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}", "pass the same columns in both")
-    as_count(folds, "folds", 2)
+    _check_folds(folds, len(x_p), len(x_q))
     as_flag(paired, "paired")
     l_p, l_q = log_likelihood(log_lik_p, x_p, "log_lik_p"), log_likelihood(log_lik_q, x_q, "log_lik_q")
     points = np.concatenate([x_p, x_q])
     median, seed = median_length_scale(points), as_seed(rng)
-    best, chosen = -np.inf, None
+    best, chosen, failure = -np.inf, None, None
     for multiple in LENGTH_SCALES:
-        candidate = replace(kernel, length_scale=multiple * median).fitted(points, seed)
-        problem = RatioProblem.from_samples(x_p, x_q, l_p, l_q, features=candidate, paired=paired)
-        score = float(cross_validated_radius(problem, folds=folds, rng=seed, steps=KERNEL_PATH_STEPS).mean.max())
+        try:
+            candidate = near(replace(kernel, length_scale=multiple * median).fitted(points, seed), x_q)
+            problem = RatioProblem.from_samples(x_p, x_q, l_p, l_q, features=candidate, paired=paired)
+            score = float(cross_validated_radius(problem, folds=folds, rng=seed, steps=KERNEL_PATH_STEPS).mean.max())
+        except PreConvexError as error:
+            failure = failure or error
+            continue
         if score > best:
             best, chosen = score, candidate
-    assert chosen is not None  # cross_validated_radius raises if no score is finite
+    if chosen is None:  # the data are at fault if every candidate fails
+        assert failure is not None
+        raise failure
     return chosen
 
 
-def _held_out(problem: RatioProblem, test_p: Any, test_q: Any, radii: Array) -> Array:
-    """−ℓ on the test rows of fits to the other rows, for each radius; −inf where there is no solution."""
+def _held_out(problem: RatioProblem, test_p: Any, test_q: Any, shares: Array) -> Array:
+    """−ℓ on the test rows of fits to the other rows; −inf where there is no solution.
+
+    The radii are ``shares`` of the smallest radius at which these rows have δ = 0. So the first one, a share of 1, always
+    has the solution δ = 0 and the score 0.
+    """
     assert problem.features_p is not None
     assert problem.log_weights_p is not None
     F_p, w = problem.features_p, problem.log_weights_p
@@ -268,8 +288,9 @@ def _held_out(problem: RatioProblem, test_p: Any, test_q: Any, radii: Array) -> 
         np.exp(train_w) @ F_p[~test_p], train_F, a[~test_q], norm=problem.norm, feature_names=problem.feature_names
     )
     test_w, test_a = np.exp(log_normalise(w[test_p])), log_normalise(a[test_q])
-    scores = np.full(len(radii), -np.inf)
-    for i, solution in enumerate(radius_path(train, radii, stop=True)):
+    scores = np.full(len(shares), -np.inf)
+    scores[0] = 0.0
+    for i, solution in enumerate(radius_path(train, _top(train) * shares[1:], stop=True), 1):
         if solution.status.ok:
             inner = F_q[test_q] @ solution.delta
             scores[i] = float(test_w @ (F_p[test_p] @ solution.delta) - log_sum_exp(test_a + inner))

@@ -58,3 +58,23 @@ def test_landmarks_come_close_to_the_exact_kernel():
     assert few.divergence_ == pytest.approx(exact.divergence_, abs=0.02)
     many = np.random.default_rng(0).normal(size=(6000, 1))
     assert len(pre.KLIEP(pre.Kernel(), radius=0.1).fit(many[:3000] + 0.5, many[3000:]).delta_) <= 500
+
+
+HEAVY = {
+    "twenty columns": lambda rng, p: rng.normal(0.2 * p, 1.0, (80, 20)),
+    "t tails": lambda rng, p: rng.standard_t(4, (80, 2)) + 0.3 * p,
+    "log-normal": lambda rng, p: rng.lognormal(0.3 * p, 1.0, (80, 1)),
+    "exponential": lambda rng, p: rng.exponential(1.5 - 0.5 * p, (80, 1)),
+    "Cauchy": lambda rng, p: rng.standard_cauchy((80, 2)),
+    "the same": lambda rng, p: rng.normal(size=(80, 1)),
+}
+
+
+@pytest.mark.parametrize("radius", ["auto", "cv"])
+@pytest.mark.parametrize("name", HEAVY)
+def test_a_cross_validated_kernel_fits_ordinary_data(name, radius):
+    rng = np.random.default_rng(7)
+    x_p, x_q = HEAVY[name](rng, 1.0), HEAVY[name](rng, 0.0)
+    fit = pre.KLIEP(pre.Kernel(length_scale="cv"), radius=radius).fit(x_p, x_q)
+    assert fit.solution_.status.ok
+    assert np.isfinite(fit.log_ratio(x_q)).all()
