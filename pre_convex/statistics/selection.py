@@ -275,8 +275,8 @@ def cross_validated_kernel(
 def _held_out(problem: RatioProblem, test_p: Any, test_q: Any, shares: Array) -> Array:
     """−ℓ on the test rows of fits to the other rows; −inf where there is no solution.
 
-    The radii are ``shares`` of the smallest radius at which these rows have δ = 0. So the first one, a share of 1, always
-    has the solution δ = 0 and the score 0.
+    The radii are ``shares`` of the smallest radius at which these rows have δ = 0. So the first one, a share of 1,
+    always has the solution δ = 0 and the score 0.
     """
     assert problem.features_p is not None
     assert problem.log_weights_p is not None
