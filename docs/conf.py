@@ -79,7 +79,7 @@ html_css_files = ["site.css"]
 html_theme_options = {
     "logo": {"text": "pre_convex"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "navbar_end": ["theme-switcher"],
     "primary_sidebar_end": [],
     "secondary_sidebar_items": ["page-toc"],
