@@ -315,6 +315,28 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         return solution_weights(self._tilted, self.solution_)
 
+    def sample_weight(self) -> Array:
+        """Importance weights of the q sample with mean one, for the ``sample_weight`` of other models.
+
+        They are n_q times ``mu_``. Weights that sum to one instead would make the penalty of a regularised model n_q
+        times as strong.
+
+        Returns
+        -------
+        ndarray of shape (n_q,)
+            One weight for each row of x_q, in its order; not negative.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> x_p, x_q = rng.normal(0.5, 1.0, (300, 1)), rng.normal(0.0, 1.0, (300, 1))
+        >>> weight = PosteriorRatio().fit(x_p, x_q).sample_weight()
+        >>> print(weight.mean().round(6), np.average(x_q[:, 0], weights=weight).round(3), x_p.mean().round(3))
+        1.0 0.464 0.464
+        """
+        mu = self.mu_
+        return mu * len(mu)
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "solution_"):
             raise UnfittedError(type(self).__name__, "is not fitted yet", "call fit first")

@@ -103,6 +103,17 @@ def test_the_divergence_is_that_of_the_weights():
     assert penalised.divergence_ == pytest.approx(kl, abs=1e-8)
 
 
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+def test_sample_weights_have_mean_one_and_follow_the_rows_of_x_q(divergence):
+    x_p, x_q, *_ = samples()
+    log_lik_q = np.where(np.arange(len(x_q)) % 3, 0.0, -np.inf)  # every third row cannot occur
+    fit = pre.PosteriorRatio(divergence=divergence).fit(x_p, x_q, None, log_lik_q)
+    weight = fit.sample_weight()
+    assert weight.shape == (len(x_q),) and weight.mean() == pytest.approx(1.0)
+    assert np.all(weight[::3] == 0.0) and np.all(weight >= 0.0)
+    np.testing.assert_allclose(np.average(x_q, axis=0, weights=weight), x_p.mean(axis=0), atol=1e-6)
+
+
 def test_two_halves_of_one_sample_are_not_told_apart():
     same = np.random.default_rng(5).normal(size=(400, 2))
     fit = pre.KLIEP().fit(same[:200], same[200:])
