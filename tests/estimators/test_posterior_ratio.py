@@ -109,8 +109,10 @@ def test_sample_weights_have_mean_one_and_follow_the_rows_of_x_q(divergence):
     log_lik_q = np.where(np.arange(len(x_q)) % 3, 0.0, -np.inf)  # every third row cannot occur
     fit = pre.PosteriorRatio(divergence=divergence).fit(x_p, x_q, None, log_lik_q)
     weight = fit.sample_weight()
-    assert weight.shape == (len(x_q),) and weight.mean() == pytest.approx(1.0)
-    assert np.all(weight[::3] == 0.0) and np.all(weight >= 0.0)
+    assert weight.shape == (len(x_q),)
+    assert weight.mean() == pytest.approx(1.0)
+    assert np.all(weight[::3] == 0.0)
+    assert np.all(weight >= 0.0)
     np.testing.assert_allclose(np.average(x_q, axis=0, weights=weight), x_p.mean(axis=0), atol=1e-6)
 
 
