@@ -153,6 +153,11 @@ RESULTS: dict[str, Result] = {
         ),
         (("docs/robustness.md", "fuzz-readers"),),
     ),
+    "kang-schafer": Result(
+        _csv("kang-schafer"),
+        "python benchmarks/kang_schafer.py --store",
+        (*FITS, "pre_convex/applications/balancing.py", *_scripts("kang_schafer")),
+    ),
     "licences": Result(
         _csv("licences"),
         "make licences",
