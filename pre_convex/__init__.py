@@ -72,6 +72,9 @@ _import_lock = RLock()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":
+        with _import_lock:
+            return importlib.import_module(".plots", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with _import_lock:
@@ -81,7 +84,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, "plots"})
 
 
 if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an export

@@ -134,6 +134,8 @@ solution = pre.solve(pre.RatioProblem([0.25, 0.1], [[0.0, 0.0], [1.0, 0.0], [0.0
 assert solution.status.ok
 heavy = {"cvxpy", "sklearn", "matplotlib", "pandas", "dask", "scipy.optimize", "narwhals"} & set(sys.modules)
 assert not heavy, heavy
+assert "plots" in dir(pre) and "pre_convex.plots" not in sys.modules
+assert callable(pre.plots.plot_ratio)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
