@@ -165,12 +165,8 @@ def make_report(
     notes = []
     if inference is not None:
         values = inference.conf_int(level).table()
-        p_zero = inference.divergence_p_value()
-        if p_zero < 1.0 - level:
-            limits = inference.divergence(level)
-            notes.append(("divergence", f"{divergence:.6g} [{limits.lower[0]:.4g}, {limits.upper[0]:.4g}]"))
-        else:  # the first-order interval is wrong near zero
-            notes.append(("divergence", f"{divergence:.6g}, not significantly above zero (p = {p_zero:.3g})"))
+        limits = inference.divergence(level)
+        notes.append(("divergence", f"{divergence:.6g} [{limits.lower[0]:.4g}, {limits.upper[0]:.4g}]"))
         notes.append(("delta = 0", str(inference.wald_test())))
     else:
         notes.append(("divergence", f"{divergence:.6g}"))

@@ -362,6 +362,36 @@ def test_regions_and_intervals_grow_with_the_level():
     assert np.all(fit.conf_int(0.99).upper > fit.conf_int(0.9).upper)
 
 
+def test_the_interval_of_the_divergence_becomes_the_normal_one():
+    off = []
+    for n in (100, 10_000):
+        found = inference(sample(n)[0]).divergence()
+        half = norm.isf(0.025) * found.std_error
+        off.append(np.abs([found.estimate - found.lower - half, found.upper - found.estimate - half]).max() / half[0])
+    assert off[1] < 0.2 * off[0]
+    assert off[1] < 0.05
+
+
+@pytest.mark.parametrize("k", [1, 10])
+def test_the_interval_of_the_divergence_covers_near_zero(k):
+    shift = np.full(k, 0.1 / np.sqrt(k))  # the divergence is 0.005, the noise of its estimate about k/200
+    hits = 0
+    for seed in range(RUNS):
+        rng = np.random.default_rng([7, k, seed])
+        x_p, x_q = shift + rng.normal(size=(200, k)), rng.normal(size=(200, k))
+        found = inference(pre.RatioProblem.from_samples(x_p, x_q), tol=1e-8).divergence()
+        hits += found.lower[0] <= 0.005 <= found.upper[0]
+    assert binom.cdf(hits, RUNS, 0.95) > 1e-3
+
+
+def test_two_equal_samples_may_have_a_divergence_of_zero():
+    x = np.random.default_rng(11).normal(size=(100, 2))
+    found = inference(pre.RatioProblem.from_samples(x, x)).divergence()
+    assert found.estimate[0] == pytest.approx(0.0, abs=1e-12)
+    assert found.lower[0] == 0.0
+    assert 0.01 < found.upper[0] < 0.1
+
+
 def test_the_interval_of_the_divergence_is_not_negative():
     problem, _ = sample()
     fit = inference(problem)
@@ -370,7 +400,7 @@ def test_the_interval_of_the_divergence_is_not_negative():
     assert 0.0 < interval.lower[0] < interval.estimate[0] < interval.upper[0]
     x = np.random.default_rng(10).normal(size=(400, 1))
     near = inference(pre.RatioProblem.from_samples(x[:200], x[200:]))
-    assert near.divergence().lower[0] >= 0.0
+    assert near.divergence().lower[0] == 0.0 < near.divergence().upper[0]
     for name in ("estimate", "std_error", "lower", "upper"):
         assert not getattr(interval, name).flags.writeable
 

@@ -361,9 +361,9 @@ assert low < true_divergence < high
 assert band.std_error.min() > 0.0
 
 # %%
-# Intervals for the divergence are valid only away from :math:`\delta = 0`: at zero both of its influences vanish, and
-# :math:`-\ell(\hat\delta)` is distributed as a weighted sum of :math:`\chi^2` variables. ``fit.divergence_p_value()``
-# uses that distribution.
+# At :math:`\delta = 0` both influences on the divergence vanish, and :math:`-\ell(\hat\delta)` is distributed as a
+# weighted sum of :math:`\chi^2` variables. The interval therefore adds the noise of second order to that of the
+# influences, and holds near zero too. ``fit.divergence_p_value()`` tests :math:`\delta = 0` with the weighted sum.
 #
 # No valid interval with a radius
 # -------------------------------
