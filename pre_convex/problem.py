@@ -34,6 +34,7 @@ from ._internal.validation import (
     duplicate,
     preview,
     read_only,
+    sample_names,
 )
 from .data.dask_blocks import is_dask
 from .data.features import Autocorrelation, Concatenation, LagProducts, Linear, Polynomial, make_features
@@ -1080,7 +1081,7 @@ def _check_p_side(features_p: Any, log_weights_p: Any, names: tuple[str, ...], b
 
 def _check_samples(x_p: Any, x_q: Any, single: bool) -> tuple[Array, Array, tuple[str, ...]]:
     """Both samples as arrays with the same columns, and the column names."""
-    columns, columns_q, given = column_names(x_p), column_names(x_q), x_q
+    columns, columns_q, names, given = column_names(x_p), column_names(x_q), sample_names(x_p, x_q), x_q
     if columns is not None and columns_q is not None and sorted(columns) != sorted(columns_q):
         different = ", ".join(sorted(set(columns) ^ set(columns_q)))
         raise DataError("x_q", f"its columns differ from those of x_p in {different}", "give both the same columns")
@@ -1092,4 +1093,4 @@ def _check_samples(x_p: Any, x_q: Any, single: bool) -> tuple[Array, Array, tupl
         if np.ndim(given) == 1:
             remedy += "; for rows and their labels, use RatioClassifier"
         raise DataError("x_q", f"has {x_q.shape[1]} columns, x_p has {x_p.shape[1]}", remedy)
-    return x_p, x_q, columns or columns_q or tuple(f"x{i}" for i in range(x_p.shape[1]))
+    return x_p, x_q, names or tuple(f"x{i}" for i in range(x_p.shape[1]))

@@ -39,6 +39,7 @@ __all__ = [
     "parse_number",
     "preview",
     "read_only",
+    "sample_names",
 ]
 
 #: largest count accepted for any argument
@@ -85,8 +86,18 @@ def column_names(x: Any) -> tuple[str, ...] | None:
     """Column names of a data frame, ``None`` for anything else."""
     if hasattr(x, "collect"):  # a lazy frame warns when it is asked for its columns
         return None
-    columns = getattr(x, "columns", None)
+    # columns of a pyarrow table are its data; the type is asked, because columns are attributes of a pandas frame
+    columns = getattr(x, "column_names" if hasattr(type(x), "column_names") else "columns", None)
     return None if columns is None else tuple(str(c) for c in columns)
+
+
+def sample_names(x_p: Any, x_q: Any) -> tuple[str, ...] | None:
+    """Column names of the first sample that is a data frame, or else the name of two series if they agree."""
+    names = column_names(x_p) or column_names(x_q)
+    if names is not None:
+        return names
+    series = {str(x.name) for x in (x_p, x_q) if hasattr(x, "to_frame") and getattr(x, "name", None) not in (None, "")}
+    return (series.pop(),) if len(series) == 1 else None
 
 
 def as_numbers(x: Any, name: str, single: bool = False) -> Array:

@@ -20,6 +20,7 @@ from .._internal.validation import (
     as_fraction,
     as_matrix,
     column_names,
+    sample_names,
 )
 from ..data.dask_blocks import is_dask
 from ..data.features import Concatenation, FeatureMap, make_features
@@ -225,7 +226,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             bounds=self.bounds,
             max_weight=self.max_weight,
         )
-        self._remember_columns(x_p, column_names(x_p) or column_names(x_q))
+        self._remember_columns(x_p, sample_names(x_p, x_q))
         with problem._unchecked():
             self._solve(problem, seed)
 

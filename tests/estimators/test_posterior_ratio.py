@@ -125,9 +125,9 @@ def test_two_halves_of_one_sample_are_not_told_apart():
 
 
 def test_columns_of_data_frames_are_matched_by_name():
-    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
     x_p, x_q, *_ = samples(100)
-    for frame in (pd.DataFrame, pl.DataFrame):
+    for frame in (pd.DataFrame, pl.DataFrame, pa.table):
         p, q = ({"age": x[:, 0], "dose": x[:, 1]} for x in (x_p, x_q))
         fit = pre.KLIEP().fit(frame(p), frame(q))
         assert list(fit.feature_names_in_) == ["age", "dose"]
@@ -140,3 +140,15 @@ def test_columns_of_data_frames_are_matched_by_name():
     np.testing.assert_allclose(numbered.delta_, fit.delta_, atol=1e-12)
     assert list(fit.to_frame("polars")["feature"]) == ["age", "dose"]
     assert list(fit.to_frame()["feature"]) == ["age", "dose"]
+
+
+def test_the_name_of_a_series_is_kept():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    x_p, x_q, *_ = samples(100)
+    for series in (lambda x, name: pd.Series(x, name=name), lambda x, name: pl.Series(name or "", x)):
+        fit = pre.KLIEP().fit(series(x_p[:, 0], "age"), series(x_q[:, 0], "age"))
+        assert fit.feature_names_ == ("age",)
+        frame = pd.DataFrame({"other": x_q[:, 1], "age": x_q[:, 0]})
+        np.testing.assert_array_equal(fit.log_ratio(frame), fit.log_ratio(series(x_q[:, 0], "grid")))
+        for name_p, name_q in ((None, None), ("treated", "control")):
+            assert pre.KLIEP().fit(series(x_p[:, 0], name_p), series(x_q[:, 0], name_q)).feature_names_ == ("x0",)
