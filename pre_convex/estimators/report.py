@@ -161,15 +161,15 @@ def make_report(
         The estimated divergence.
     """
     values = solution.delta[:, None]
-    divergence += 0.0  # turns -0 into 0
+    amount = f"{problem.divergence.replace('kl', 'KL')} {divergence + 0.0:.6g}"  # + 0.0 turns -0 into 0
     notes = []
     if inference is not None:
         values = inference.conf_int(level).table()
         limits = inference.divergence(level)
-        notes.append(("divergence", f"{divergence:.6g} [{limits.lower[0]:.4g}, {limits.upper[0]:.4g}]"))
+        notes.append(("divergence", f"{amount} [{limits.lower[0]:.4g}, {limits.upper[0]:.4g}]"))
         notes.append(("delta = 0", str(inference.wald_test())))
     else:
-        notes.append(("divergence", f"{divergence:.6g}"))
+        notes.append(("divergence", amount))
         notes.append(("intervals", f"not shown: {refusal}"))
     d = diagnostics
     notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))

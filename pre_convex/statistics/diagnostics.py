@@ -98,7 +98,9 @@ class Diagnostics:
         """The tail indices as text, or how to install the package that computes them."""
         if np.isnan([self.pareto_k_p, self.pareto_k_mu]).all() and find_spec("arviz_stats") is None:
             return str(MissingExtraError("arviz-stats", "diagnostics"))
-        return f"p {self.pareto_k_p:.2f}, weights {self.pareto_k_mu:.2f}"
+        tails = {"p": self.pareto_k_p, "weights": self.pareto_k_mu}
+        shown = [f"{name} {k:.2f}" for name, k in tails.items() if k != -np.inf]  # equal weights have no tail
+        return ", ".join(shown) or "none, because the weights are equal"
 
     def __str__(self) -> str:
         lines = [
