@@ -59,16 +59,16 @@ def fit(
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing files.")] = False,
 ) -> None:
-    """Estimate the ratio of two posteriors, or of two densities, from tables of samples."""
+    """Estimate the ratio of two posteriors, or of two densities (KLIEP), from tables of samples."""
     from ..data.features import feature_classes
     from ..data.tables import read_table
-    from ..estimators.posterior_ratio import PosteriorRatio
+    from ..estimators import KLIEP, PosteriorRatio
     from ..penalties.norms import get_norm
 
     as_choice(features, "--features", feature_classes())
     if out is not None:
         check_outputs((out / name for name in OUTPUTS), replace)
-    estimator = PosteriorRatio(
+    estimator = (KLIEP if loglik_p is None and loglik_q is None else PosteriorRatio)(
         features,
         formulation=formulation,
         solver=solver,
@@ -105,7 +105,8 @@ def fit_tables(
         reason = f"has different columns than P: {', '.join(odd)} in only one of them"
         raise DataError("Q", reason, "give both files the same columns")
     q = q.select(p.columns)
-    return estimator.fit(p, q, log_p, log_q), q.values
+    likelihoods = () if log_p is None and log_q is None else (log_p, log_q)
+    return estimator.fit(p, q, *likelihoods), q.values
 
 
 def _take(table: Table, name: str, option: str) -> tuple[Array, Table]:

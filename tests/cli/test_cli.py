@@ -115,6 +115,16 @@ def test_fit_reads_three_formats_and_writes_results(files, run_here):
     assert "divergence" in printed[0]
 
 
+def test_a_fit_is_called_kliep_unless_it_has_likelihoods(files, run_here):
+    for options, name in (((), "KLIEP, n_p"), (("--loglik-q", "ll"), "PosteriorRatio, n_p")):
+        for side in ("P", "Q"):  # without the column of likelihoods, unless it is named
+            x = np.load(files / f"{side}.npz")
+            columns = {"ll": x["ll"]} if options and side == "Q" else {}
+            np.savez(files / f"{side}2.npz", x=x["x"], **columns)
+        result = run_here("fit", "P2.npz", "Q2.npz", *options, cwd=files)
+        assert result.stdout.startswith(name), result.stderr
+
+
 def test_fit_chooses_radius_and_solver(files, run_here):
     likelihoods = ("--loglik-p", "ll", "--loglik-q", "ll")
     result = run_here("fit", "P.csv", "Q.csv", *likelihoods, "--radius", "auto", cwd=files)
