@@ -12,6 +12,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from quotes import quoted
 
@@ -201,8 +202,8 @@ def test_every_aim_is_on_the_page(monkeypatch):
 
 
 def compared(row):
-    """Cells of a row of the README's comparison: this package, empirical_calibration, CLARABEL, densratio, L-BFGS-B."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    """Cells of a row of the comparison: this package, empirical_calibration, CLARABEL, densratio, L-BFGS-B."""
+    text = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
     line = next(line for line in text.splitlines() if line.startswith(f"| {row} |"))
     return [cell.strip(" *") for cell in line.strip("|").split("|")[1:]]
 
@@ -215,7 +216,7 @@ OF_PEER = {0: "pre_convex newton", 1: "empirical_calibration", 4: "scipy L-BFGS-
 
 
 @pytest.mark.parametrize(("column", "peer"), OF_PEER.items(), ids=OF_PEER.values())
-def test_the_comparison_in_the_readme_counts_what_is_stored(column, peer):
+def test_the_comparison_counts_what_is_stored(column, peer):
     run = [row for row in table("peers") if row["peer"] == peer and row["failure"] not in ("cannot state it",)]
     failed = [row["failure"] for row in run if row["failure"]]
     assert compared("failures on moment problems it can state")[column] == f"{len(failed)} of {len(run)}"
@@ -226,7 +227,7 @@ def test_the_comparison_in_the_readme_counts_what_is_stored(column, peer):
     assert number(cell) == pytest.approx(statistics.median(times), abs=0.01)
 
 
-def test_the_comparison_in_the_readme_has_the_times_of_large_problems():
+def test_the_comparison_has_the_times_of_large_problems():
     stored = {row["work"]: number(row["measured"]) for row in table("scale")}
     large, same = compared("time, 10⁶ rows, 20 columns, isotropic"), compared("the same, correlated")
     lbfgs = "L-BFGS-B (scipy's defaults)", "L-BFGS-B (asked for 1e-9, columns standardised)"
@@ -240,7 +241,7 @@ def test_the_comparison_in_the_readme_has_the_times_of_large_problems():
         assert number(cell) == pytest.approx(stored[f"solve against {who}, n = {rows}, k = 20, {kind}"], rel=0.005)
 
 
-def test_the_comparison_in_the_readme_has_what_the_solver_benchmark_says_of_clarabel():
+def test_the_comparison_has_what_the_solver_benchmark_says_of_clarabel():
     text = (ROOT / "docs" / "solvers.md").read_text(encoding="utf-8")
     solved, false = re.search(r"^\| CLARABEL primal \| 1e-6 \| \d+ % \| (\d+) \| (\d+) \|", text, re.M).groups()
     assert compared("failures on moment problems it can state")[2].startswith(f"{159 - int(solved)} of 159")
@@ -249,7 +250,7 @@ def test_the_comparison_in_the_readme_has_what_the_solver_benchmark_says_of_clar
     assert compared("time on small problems, newton = 1")[2].startswith(slower)
 
 
-def test_the_comparison_in_the_readme_has_the_correlations_of_two_bumps():
+def test_the_comparison_has_the_correlations_of_two_bumps():
     found = {}
     for row in table("peers"):
         if row["kind"] == "two bumps against one":
@@ -281,22 +282,24 @@ def test_the_picture_is_what_its_script_draws(monkeypatch):
     drawn_with = f"matplotlib=={matplotlib.__version__.rpartition('.')[0]}."
     room = 0.02 if drawn_with in (ROOT / "constraints.txt").read_text(encoding="utf-8") else 5.0
     pairs = zip(number.findall(drawn), number.findall(stored), strict=True)
-    assert max(abs(float(a) - float(b)) for a, b in pairs) < room  # of 734 points
+    assert max(abs(float(a) - float(b)) for a, b in pairs) < room
 
 
 def test_the_proof_of_the_picture_holds(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     import picture
 
-    fit, _, x_q = picture.fitted()
+    fit, x_p, x_q = picture.fitted()
     upper, lower = picture.bounds(fit.problem_, 11).T
     best = fit.solution_.primal_value
     assert (upper >= best - 1e-9).all()
     assert (lower <= best + 1e-6).all()
     assert upper[-1] - lower[-1] < 1e-3
-    truth = picture.true_log_ratio(x_q)  # of the two posteriors, whose densities are normal
-    band = fit.log_ratio_interval(x_q[:, None])
+    x = np.concatenate([x_p, x_q])
+    truth = picture.P.logpdf(x) - picture.Q.logpdf(x)
+    band = fit.log_ratio_interval(x[:, None])
     assert ((band.lower < truth) & (truth < band.upper)).mean() > 0.9
+    assert fit.sample_weight() @ x_q / len(x_q) == pytest.approx(x_p.mean())
 
 
 def test_the_costs_have_a_command_that_runs():
