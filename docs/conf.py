@@ -26,6 +26,7 @@ extensions = [
     "mathjax_files",
     "outside_pages",
     "readable_text",
+    "search_topics",
     "stale_tables",
 ]
 exclude_patterns = ["_build", "_ext", "lessons/*.ipynb", "lessons/*.py"]

@@ -118,3 +118,24 @@ def test_a_solution_opens_by_keyboard(site, window):
     details.locator("summary").focus()
     window.tab.keyboard.press("Enter")
     assert details.get_attribute("open") is not None
+
+
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("covariate shift", "examples/covariate-shift"),
+        ("importance weighting", "examples/covariate-shift"),
+        ("domain adaptation", "examples/covariate-shift"),
+        ("lasso", "examples/many-columns"),
+        ("drift", "examples/drift"),
+        ("two-sample test", "examples/two-samples"),
+        ("install", "install"),
+        ("propensity", "howto/balance-groups"),
+        ("survey", "howto/balance-groups"),
+    ],
+)
+def test_search_finds_the_right_page_first(site, window, query, page):
+    window.open((site / "search.html").as_uri() + "?q=" + query.replace(" ", "+"))
+    first = window.tab.locator("#search-results li a").first
+    first.wait_for()
+    assert first.get_attribute("href").partition(".html")[0].endswith(page)

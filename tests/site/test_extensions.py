@@ -135,3 +135,10 @@ def test_a_stale_table_has_a_warning_above_it_and_the_site_still_builds(tmp_path
         text = (docs / "html" / f"{page}.html").read_text(encoding="utf-8")
         assert text.count("older than the code") == 1
         assert text.index("admonition warning") < text.index("2026-01-02") < text.index("<table")
+
+
+def test_every_search_topic_has_its_page_and_no_other(extension):
+    found = extension("search_topics").TOPICS
+    assert [name for name in found if not (FOLDER.parent / f"{name}.md").exists()] == []
+    topics = [topic for of_page in found.values() for topic in of_page]
+    assert len(topics) == len(set(topics))
