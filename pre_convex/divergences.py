@@ -364,6 +364,9 @@ class Link:
 
         Where the bounds allow no such c, the best that was found.
         """
+        positive = pi > 0.0
+        if not positive.all():  # a row without base weight has none, even where its ratio is infinite
+            return self.take(positive).intercept(z[positive], pi[positive], guess)
         low, high, c, step = -np.inf, np.inf, float(guess), 1.0
         best, smallest = c, np.inf
         for _ in range(MAX_TRIALS):

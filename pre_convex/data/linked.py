@@ -197,8 +197,9 @@ def _tilt(rows: Rows, link: Link, theta: Array, covariance: bool) -> tuple[Any, 
 
 def _weighted(pi: Array, x: Array) -> Array:
     """π x, and zero where π is zero, even if x is infinite."""
-    product: Array = pi * x
-    return product if pi.all() else np.where(pi > 0.0, product, 0.0)
+    if pi.all():
+        return np.asarray(pi * x)
+    return np.multiply(pi, x, out=np.zeros_like(pi), where=pi > 0.0)
 
 
 def _add_gram(gram: Array, weights: Array, f: Array) -> None:

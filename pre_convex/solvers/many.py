@@ -2,12 +2,15 @@
 
 Each problem goes through the stages of :mod:`pre_convex.solvers.stages`, and requests of the same kind are answered by
 one pass for all of them. Problems that end without a proof (a target outside the hull or on its boundary, collinear
-features) are then solved one by one.
+features) are then solved one by one, and so are problems with another divergence, bounds, or one radius for each
+feature.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sized
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,7 @@ from ..data.batch import BaseSummary, Batch, OwnLogBases, Together, make_batch
 from ..data.requests import Requests
 from ..errors import DataError
 from ..penalties import Penalty, make_penalty
+from ..penalties.radius import as_radius
 from ..problem import RatioProblem
 from ..solution import Solution, Stage, Status
 from .settings import Settings, make_settings
@@ -53,6 +57,9 @@ def solve_many(
     *,
     radius: Any = None,
     norm: float | None = None,
+    divergence: str | None = None,
+    bounds: Any = None,
+    max_weight: float | None = None,
     tol: float | None = None,
     settings: Settings | None = None,
     start: Any = None,
@@ -60,13 +67,14 @@ def solve_many(
 ) -> Solutions:
     """Solve W problems [P] that share the features of the q side, and certify each answer.
 
-    A problem without a solution raises no error; read its status.
+    A problem without a solution raises no error; read its status. For KL without bounds and with one radius all
+    problems share their passes over the rows, which is faster than a loop; other problems are solved one by one.
 
     Parameters
     ----------
     features_q : array of shape (n, k), data frame, or RatioProblem
-        Features F, one row for each q sample. From a problem its features are taken, and its base weights, radius and
-        norm unless they are given.
+        Features F, one row for each q sample. From a problem its features are taken, and its base weights, radius,
+        norm, divergence and bounds unless they are given.
     targets : array of shape (W, k)
         Moments b to match, one row for each problem.
     log_bases : array of shape (n,) or (W, n), or callable, default None
@@ -74,12 +82,18 @@ def solve_many(
         ``None`` means equal weights. A function takes a slice of rows and returns their values for all problems, shape
         (rows, W), so that the whole array never has to exist; it is called in every pass, possibly by several threads
         at once.
-    radius : float or array of shape (W,), default None
-        Radius R ≥ 0 of the moment constraint, the same for all problems or one for each. ``None`` means 0, or the
-        radius of ``features_q`` if that is a problem.
+    radius : float, array of shape (W,), or array of shape (W, k) or (1, k), default None
+        Radius R ≥ 0 of the moment constraint, the same for all problems or one for each; in two dimensions, one for
+        each feature. ``None`` means 0, or the radius of ``features_q`` if that is a problem.
     norm : {2, inf, 1}, default None
         Norm of the moment constraint: 2 shrinks δ, inf makes δ sparse (an l1 penalty on δ), 1 bounds its largest
         entry. ``None`` means 2, or the norm of ``features_q`` if that is a problem.
+    divergence : {"kl", "chi2", "reverse-kl"}, default None
+        Divergence of all problems; ``None`` means ``"kl"``, or that of ``features_q`` if that is a problem.
+    bounds : pair of floats or of arrays of shape (n,), default None
+        Bounds (lo, hi) on the ratio μ/π of all problems; ``None`` means none, or those of a problem.
+    max_weight : float, default None
+        Largest weight of a row in all problems; ``None`` means no limit, or that of a problem.
     tol : float, default None
         Tolerance between 0 and 1: an answer is optimal if its certified gap is at most ``tol · (1 + |value|)``.
         ``None`` takes the settings' own, 1e-8 by default.
@@ -111,21 +125,26 @@ def solve_many(
     array([0.75, 0.25])
     """
     settings, verbose = make_settings(settings, tol=tol), as_flag(verbose, "verbose")
-    problems, delta = _checked(features_q, targets, log_bases, radius, norm, start)
+    terms = {"divergence": divergence, "bounds": bounds, "max_weight": max_weight}
+    problems, delta = _checked(features_q, targets, log_bases, radius, norm, terms, start)
     with blocking(settings.threads, settings.block_size):
-        return _answers(problems, _summarise_base(problems.batch), delta, settings, verbose)
+        base = _summarise_base(problems.batch)
+        if problems.terms or problems.radius.ndim > 1:
+            return _one_by_one(problems, base, delta, settings)
+        return _answers(problems, base, delta, settings, verbose)
 
 
 def _checked(
-    features_q: Any, targets: Any, log_bases: Any, radius: Any, norm: Any, start: Any
+    features_q: Any, targets: Any, log_bases: Any, radius: Any, norm: Any, terms: dict[str, Any], start: Any
 ) -> tuple[SharedProblems, Array | None]:
     """Validated problems and start, as arrays of matching shapes."""
     names: tuple[str, ...] = ()
     if isinstance(features_q, RatioProblem):
         problem, features_q, names = features_q, features_q.features_q, features_q.feature_names
-        problem.require_exponential("solve_many()")
-        if radius is None:
-            problem.require_one_radius("solve_many()")
+        given = {"divergence": problem.divergence, "bounds": problem._bounds, "max_weight": problem.max_weight}
+        terms = {name: given[name] if value is None else value for name, value in terms.items()}
+        if radius is None and problem.radius_per_feature:
+            radius = problem.radius[None]
         log_bases = problem.log_base if log_bases is None and not problem.rows.uniform else log_bases
         radius = problem.radius if radius is None else radius
         norm = problem.norm if norm is None else norm
@@ -142,14 +161,23 @@ def _checked(
     W, n = len(B), template.n_q
     common, own = _bases(log_bases, W, n)
     batch = make_batch(np.asarray(template.features_q, dtype=float), W, common, own)
-    problems = SharedProblems(template, read_only(B.copy()), _radii(radius, W), batch)
+    terms = {name: value for name, value in terms.items() if value is not None}
+    problems = SharedProblems(template, read_only(B.copy()), _radii(radius, W, names or template.feature_names), batch)
+    if terms and not replace(problems, terms=terms).problem(0).exponential:
+        problems = replace(problems, terms=terms)
     return problems, None if start is None else _start(start, W, k)
 
 
-def _radii(radius: Any, W: int) -> Array:
-    """One radius for each problem."""
+def _radii(radius: Any, W: int, names: tuple[str, ...]) -> Array:
+    """One radius for each problem, or one for each problem and feature."""
     if isinstance(radius, str) or not np.iterable(radius):
         return read_only(np.full(W, check_radius(radius)))
+    if isinstance(radius, Sized) and len(radius) and np.ndim(next(iter(radius))) == 1:
+        each = np.array([as_radius(one, names) for one in radius])
+        if len(each) not in (1, W):
+            reason = f"has {len(each)} rows for {W} problems"
+            raise DataError("radius", reason, "pass one number for each feature, for all problems or for each")
+        return read_only(np.array(np.broadcast_to(each, (W, len(names)))))
     R = np.array(as_radii(radius, "radius"))
     if R.size != W:
         raise DataError("radius", f"has {R.size} entries for {W} problems", "pass one number, or one for each problem")
@@ -233,6 +261,17 @@ def _answers(
     return Solutions(
         problems, tuple(solutions), together.passes, read_only(np.array(ess)), read_only(base.ess), solved_singly
     )
+
+
+def _one_by_one(problems: SharedProblems, base: BaseSummary, start: Array | None, settings: Settings) -> Solutions:
+    """The same for divergences other than KL, bounds, and one radius for each feature."""
+    solutions = {}
+    for w in range(problems.batch.count):
+        problem = problems.problem(w)
+        delta = None if start is None else np.array(start[w])
+        solutions[w] = solve_newton(problem, make_penalty(problem), settings, start=delta)
+    ess = np.array([1.0 / float(one.mu @ one.mu) for one in solutions.values()])
+    return Solutions(problems, tuple(solutions.values()), 0, read_only(ess), read_only(base.ess), solutions)
 
 
 def _exposed(problems: SharedProblems) -> NDArray[np.bool_]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from .._internal.threads import single_threaded_blas
 from .._internal.validation import as_flag, as_radii
 from ..penalties import make_penalty
+from ..penalties.radius import as_radius
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution
 from .settings import Settings, make_settings
@@ -20,7 +23,7 @@ __all__ = ["radius_path"]
 @single_threaded_blas()
 def radius_path(
     problem: RatioProblem,
-    radii: Iterable[float],
+    radii: Iterable[Any],
     *,
     penalty: Any = None,
     constraints: Any = None,
@@ -36,8 +39,9 @@ def radius_path(
     ----------
     problem : RatioProblem
         The problem; its own radius is ignored.
-    radii : iterable of float
-        Radii R ≥ 0, solved in the order given. Decreasing radii make the best warm starts.
+    radii : iterable of float, or of arrays of shape (k,)
+        Radii R ≥ 0, solved in the order given; arrays have one radius for each feature. Decreasing radii make the best
+        warm starts.
     penalty, constraints : callable, default None
         Convex cvxpy terms of δ, as in :func:`solve`.
     tol : float, default None
@@ -62,7 +66,7 @@ def radius_path(
     settings = make_settings(settings, tol=tol)
     solutions: list[Solution] = []
     start = None
-    for radius in as_radii(radii):
+    for radius in _radii(radii, problem):
         step = problem.with_radius(radius)
         solution = solve_newton(step, make_penalty(step, penalty, constraints), settings, start=start)
         solution = replace(solution, user_terms=penalty is not None or constraints is not None)
@@ -71,3 +75,13 @@ def radius_path(
             break
         start = solution.delta if solution.status.ok else None
     return solutions
+
+
+def _radii(radii: Any, problem: RatioProblem) -> list[Any]:
+    """Validated radii: numbers, or arrays with one for each feature."""
+    if isinstance(radii, str | bytes) or not np.iterable(radii):
+        return list(as_radii(radii))
+    radii = list(radii)
+    if any(np.ndim(radius) or isinstance(radius, Mapping) for radius in radii):
+        return [as_radius(radius, problem.feature_names) for radius in radii]
+    return list(as_radii(radii))

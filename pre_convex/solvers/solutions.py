@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,24 +25,31 @@ __all__ = ["SharedProblems", "Solutions"]
 
 @dataclass(frozen=True, eq=False)
 class SharedProblems:
-    """Problems that share F: targets (W, k), radii (W,), and base weights in a batch."""
+    """Problems that share F: targets (W, k), radii (W,) or (W, k), and base weights in a batch."""
 
     template: RatioProblem  # holds F, the feature names and the norm
     targets: Array
     radius: Array
     batch: Batch
+    #: divergence, bounds and largest weight, as arguments of a problem
+    terms: dict[str, Any] = field(default_factory=dict)
 
     def problem(self, w: int) -> RatioProblem:
         """Problem number w as a RatioProblem."""
         log_base: Any = self.batch.log_base(w)
-        return RatioProblem(
-            self.targets[w],
-            self.template.features_q,
-            log_base,
-            radius=float(self.radius[w]),
-            norm=self.template.norm,
-            feature_names=self.template.feature_names,
-        )
+        radius: Any = self.radius[w]
+        try:
+            return RatioProblem(
+                self.targets[w],
+                self.template.features_q,
+                log_base,
+                radius=radius if np.ndim(radius) else float(radius),
+                norm=self.template.norm,
+                feature_names=self.template.feature_names,
+                **self.terms,
+            )
+        except DataError as error:  # bounds that the base weights of this problem do not allow
+            raise DataError(error.argument, f"problem {w}: {error.reason}", error.remedy) from error
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..errors import DataError
 from ..penalties import make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Status
+from ..solvers.family import newton_linked
 from ..solvers.many import solve_many
 from ..solvers.settings import Settings
 from ..solvers.stages import newton
@@ -45,8 +47,9 @@ def bootstrap(
     """δ̂ of resampled data.
 
     Rows of both samples are drawn with replacement, or pairs of rows if the problem is paired. A resample is a set of
-    weights on the rows, so all of them share the features and are refitted together; with a penalty or constraints each
-    is refitted on its own. The result depends on ``rng`` only, not on the number of jobs.
+    weights on the rows, so all of them share the features and are refitted together; with a penalty or constraints,
+    another divergence than KL, bounds, or one radius for each feature, each is refitted on its own. A row that is drawn
+    twice may get twice the largest weight. The result depends on ``rng`` only, not on the number of jobs.
 
     Parameters
     ----------
@@ -81,8 +84,7 @@ def bootstrap(
     >>> resampled.shape, resampled.std(axis=0).round(1)
     ((200, 1), array([0.1]))
     """
-    as_problem(problem).require_exponential("bootstrap()")
-    problem.require_one_radius("bootstrap()")
+    problem = as_problem(problem)
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError("problem", "has no p sample in memory to resample", "build it with RatioProblem.from_samples")
     delta = as_vector(delta, "delta", problem.k, limit=MAX_ENTRY)
@@ -92,7 +94,7 @@ def bootstrap(
             "jobs", f"{preview(jobs)} is not a number of processes", "pass 1 for this process, -1 for all cores"
         )
     generators = spawn_generators(rng, replicates)
-    if penalty is None and constraints is None:
+    if penalty is None and constraints is None and not problem.has_intercept:
         size = min(MAX_GROUP, max(1, MAX_GROUP_WEIGHTS // problem.n_q))
         refit = partial(_refit_together, problem, delta)
     else:
@@ -149,11 +151,16 @@ def _refit_one_by_one(
 ) -> Array:
     """δ̂ of one resample per generator, each with a program of its own."""
     deltas = np.full((len(generators), problem.k), np.nan)
+    terms: dict[str, Any] = {"radius": problem.radius, "norm": problem.norm}
+    if not problem.exponential:
+        terms |= {"divergence": problem.divergence, "bounds": problem.bounds}
+    engine = newton_linked if problem.has_intercept else newton
     for i, rng in enumerate(generators):
         drawn = _resample(problem, rng)
         if drawn is not None:
-            again = RatioProblem(drawn[0], problem.features_q, drawn[1], radius=problem.radius, norm=problem.norm)
-            outcome = newton(again, make_penalty(again, penalty, constraints), Settings(tol=TOL), start=delta)
-            if outcome.certificate.proves(ACCEPTED_GAP):
-                deltas[i] = outcome.delta
+            with suppress(DataError):  # the bounds may allow no weights on the rows that were drawn
+                again = RatioProblem(drawn[0], problem.features_q, drawn[1], **terms)
+                outcome = engine(again, make_penalty(again, penalty, constraints), Settings(tol=TOL), start=delta)
+                if outcome.certificate.proves(ACCEPTED_GAP):
+                    deltas[i] = outcome.delta
     return deltas

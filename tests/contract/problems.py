@@ -65,7 +65,7 @@ def radius(entry: str, call: Any) -> list[Row]:
     ]
 
 
-def family(entry: str, call: Any) -> list[Row]:
+def family(entry: str, call: Any, skip: tuple[str, ...] = ()) -> list[Row]:
     """Rows for divergence, bounds and max_weight of 20 rows."""
     bounds = {
         "None in a pair": (None, 2.0),
@@ -85,7 +85,7 @@ def family(entry: str, call: Any) -> list[Row]:
         "boolean": (True, 2.0),
     }
     return [
-        *choice(entry, "divergence", lambda d: call(divergence=d)),
+        *choice(entry, "divergence", lambda d: call(divergence=d), skip=skip),
         *(Row(entry, "bounds", kind, lambda bad=bad: call(bounds=bad)) for kind, bad in bounds.items()),
         *number(entry, "max_weight", lambda w: call(max_weight=w), skip=("None",)),
         Row(entry, "max_weight", "zero", lambda: call(max_weight=0.0)),

@@ -25,7 +25,7 @@ from .kinds import (
     vector,
 )
 from .kinds import problem as no_problem
-from .problems import A, F
+from .problems import A, F, family
 from .rows import Known, OwnError, Row, Taken
 
 PROBLEM = pre.RatioProblem([0.1, 0.1], F)
@@ -190,6 +190,11 @@ ROWS: list[Row] = [
     *number("solve_many", "radius", lambda r: many(radius=r), skip=("None", "array of two")),
     Row("solve_many", "radius", "negative", lambda: many(radius=[0.1, -1])),
     Row("solve_many", "radius", "beyond 1e100", lambda: many(radius=1e101)),
+    Row("solve_many", "radius", "per feature, too long", lambda: many(radius=[[0.1, 0.1, 0.1]])),
+    Row("solve_many", "radius", "per feature, of another number of problems", lambda: many(radius=[[0.1, 0.1]] * 3)),
+    Row("solve_many", "radius", "per feature, ragged", lambda: many(radius=[[0.1, 0.1], [0.1]])),
+    Row("solve_many", "radius", "per feature, negative", lambda: many(radius=[[0.1, -0.1]])),
+    *family("solve_many", lambda **t: many(**t), skip=("None",)),
     *choice("solve_many", "norm", lambda p: many(norm=p), skip=("None",)),
     *tolerance("solve_many", lambda t: many(tol=t)),
     *settings("solve_many", lambda s: many(settings=s)),
@@ -204,6 +209,7 @@ ROWS: list[Row] = [
         np.array([0.2, 0.1]),
         skip=("too short", "too long", "generator"),
     ),
+    Row("radius_path", "radii", "per feature, too long", lambda: pre.radius_path(PROBLEM, [[0.1, 0.1, 0.1]])),
     Row("radius_path", "radii", "negative", lambda: pre.radius_path(PROBLEM, [0.1, -1])),
     *terms("radius_path", lambda **t: pre.radius_path(PROBLEM, [0.1], **t)),
     *tolerance("radius_path", lambda t: pre.radius_path(PROBLEM, [0.1], tol=t)),

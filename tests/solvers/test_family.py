@@ -268,6 +268,27 @@ def test_radius_path_of_a_bounded_problem():
     assert [s.primal_value for s in path] == sorted((s.primal_value for s in path), reverse=True)
 
 
+def test_radius_path_with_one_radius_for_each_feature():
+    problem = draw(9, divergence="chi2")
+    radii = [[0.1, 0.0, 0.05, np.inf], {"f1": 0.02}, 0.03]
+    for radius, solution in zip(radii, pre.radius_path(problem, radii), strict=True):
+        np.testing.assert_allclose(solution.delta, pre.solve(problem.with_radius(radius)).delta, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_without_base_weight_have_none_wherever_they_are(name):
+    rng = np.random.default_rng(0)
+    F, a = rng.normal(size=(40, 2)), np.zeros(40)
+    a[:13] = -np.inf
+    F[:13] *= 10.0  # reverse KL has infinite ratios there
+    solution = pre.solve(pre.RatioProblem([0.3, -0.2], F, a, divergence=name, bounds=(0.0, 1e3)))
+    assert solution.mu.sum() == pytest.approx(1.0, abs=1e-12)
+    assert not np.any(solution.mu[:13])
+    np.testing.assert_allclose(solution.mu @ F, [0.3, -0.2], atol=1e-6)
+    free = pre.solve(pre.RatioProblem([0.3, -0.2], F, a, divergence=name))
+    np.testing.assert_allclose(free.mu, solution.mu, atol=1e-6)
+
+
 def test_an_added_divergence_is_solved_and_certified(monkeypatch):
     monkeypatch.setitem(DIVERGENCES, "hellinger", Hellinger())
     for bounds in (None, (0.3, 2.5)):
@@ -287,7 +308,6 @@ def test_solutions_can_be_pickled():
 
 @pytest.mark.parametrize("terms", [{"divergence": "chi2"}, {"bounds": (0.0, 3.0)}, {"radius": [0.1, 0.1]}])
 def test_what_the_family_does_not_cover_is_refused(terms):
-    from pre_convex.statistics.bootstrap import bootstrap
     from pre_convex.statistics.selection import automatic_radius
 
     rng = np.random.default_rng(0)
@@ -295,8 +315,6 @@ def test_what_the_family_does_not_cover_is_refused(terms):
     solution = pre.solve(problem)
     calls = [
         lambda: pre.Inference(problem, solution.delta),
-        lambda: pre.solve_many(problem, [[0.0, 0.0]]),
-        lambda: bootstrap(problem, solution.delta),
         lambda: automatic_radius(problem),
         lambda: pre.verify(problem, solution),
     ]

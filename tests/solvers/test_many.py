@@ -284,3 +284,42 @@ def test_base_weights_radius_and_norm_come_from_a_problem():
     with pytest.raises(pre.DataError) as error:
         found[0:1]
     assert error.value.argument == "index"
+
+
+FAMILY = [
+    {"divergence": "chi2"},
+    {"divergence": "reverse-kl", "bounds": (0.1, 5.0)},
+    {"bounds": (np.linspace(0.0, 0.5, 200), 4.0)},
+    {"divergence": "chi2", "max_weight": 0.02},
+    {},
+]
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.05, np.linspace(0.0, 0.1, 4), [[0.0, 0.05, np.inf]]], ids=str)
+@pytest.mark.parametrize("terms", FAMILY, ids=lambda terms: "-".join(terms))
+def test_the_whole_family_has_the_answers_of_single_solves(terms, radius):
+    rng = np.random.default_rng(0)
+    F, targets, bases = rng.normal(size=(200, 3)), 0.1 * rng.normal(size=(4, 3)), 0.3 * rng.normal(size=(4, 200))
+    found = pre.solve_many(F, targets, bases, radius=radius, norm=1, **terms)
+    assert found.ok.all()
+    for w in range(4):
+        R = radius if np.ndim(radius) == 0 else radius[w] if np.ndim(radius) == 1 else radius[0]
+        one = pre.solve(pre.RatioProblem(targets[w], F, bases[w], radius=R, norm=1, **terms))
+        np.testing.assert_allclose(found[w].mu, one.mu, atol=1e-9)
+        np.testing.assert_allclose(found.delta[w], one.delta, atol=1e-7)
+        assert found.ess[w] == pytest.approx(1.0 / (one.mu @ one.mu))
+
+
+def test_a_problem_passes_on_its_divergence_bounds_and_radii():
+    rng = np.random.default_rng(1)
+    F, targets = rng.normal(size=(150, 2)), 0.1 * rng.normal(size=(3, 2))
+    terms = {"divergence": "chi2", "max_weight": 0.02, "radius": [0.0, 0.05]}
+    problem = pre.RatioProblem(targets[0], F, **terms)
+    found = pre.solve_many(problem, targets)
+    for w, target in enumerate(targets):
+        np.testing.assert_allclose(found.delta[w], pre.solve(pre.RatioProblem(target, F, **terms)).delta, atol=1e-9)
+    assert pre.solve_many(problem, targets, divergence="kl").problem(0).divergence == "kl"
+    outside = pre.solve_many(problem, [[9.0, 9.0], targets[0]])
+    assert [status.name for status in outside.status] == ["INFEASIBLE", "OPTIMAL"]
+    with pytest.raises(pre.DataError, match="problem 1"):  # all base weight on rows that may have 0.02 each
+        pre.solve_many(problem, targets[:2], [np.zeros(150), np.append(np.zeros(9), np.full(141, -np.inf))])

@@ -55,3 +55,24 @@ def test_a_penalised_fit_is_refitted_with_its_penalty():
     deltas = fit.bootstrap(4)
     assert np.abs(deltas).max() < 0.2
     assert np.all(np.isfinite(deltas))
+
+
+@pytest.mark.parametrize("terms", [{"divergence": "chi2"}, {"bounds": (0.2, 3.0)}, {"radius": [0.0, 0.05]}], ids=str)
+def test_refits_of_the_family_are_those_of_single_solves(terms):
+    rng = np.random.default_rng(0)
+    x_p, x_q = rng.normal(0.2, 1.0, (150, 2)), rng.normal(size=(200, 2))
+    problem = pre.RatioProblem.from_samples(x_p, x_q, **terms)
+    deltas = bootstrap(problem, pre.solve(problem).delta, 5, rng=4)
+    for generator, delta in zip(np.random.default_rng(4).spawn(5), deltas, strict=True):
+        drawn = resampled(problem, generator)
+        again = pre.RatioProblem(drawn.target, drawn.features_q, drawn.log_base, **terms)
+        np.testing.assert_allclose(delta, pre.solve(again).delta, atol=1e-6)
+
+
+def test_a_largest_weight_is_that_of_a_row_that_is_drawn_once():
+    rng = np.random.default_rng(3)
+    problem = pre.RatioProblem.from_samples(
+        rng.normal(0.1, 1.0, (40, 1)), rng.normal(size=(30, 1)), max_weight=1.2 / 30
+    )
+    deltas = bootstrap(problem, pre.solve(problem).delta, 30)
+    assert np.isfinite(deltas).any()
