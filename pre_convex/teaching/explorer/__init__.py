@@ -12,6 +12,8 @@ SCRIPTS = (
     "norms.js",
     "linear.js",
     "geometry.js",
+    "divergences.js",
+    "linked.js",
     "tilt.js",
     "step.js",
     "certificate.js",

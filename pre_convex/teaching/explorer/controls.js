@@ -9,11 +9,19 @@ const controls = (() => {
   const sharp = { to: (t) => Math.round(1600 * t * t) / 100, from: (v) => Math.sqrt(v / 16) };
   const same = { to: (t) => t, from: (v) => v };
 
+  // position 1 is no upper bound
+  const upper = {
+    to: (t) => (t >= 1 ? null : Math.round(Math.min(100 / (1 - t), 2000)) / 100),
+    from: (v) => (v === null ? 1 : 1 - 1 / v),
+  };
+
   const sliders = [
     ["tp", sharp, (s) => s.tp, (s, v) => (s.tp = v), (v) => (v === 0 ? "flat" : `sharpness ${num(v, v < 1 ? 2 : 1)}`)],
     ["tq", sharp, (s) => s.tq, (s, v) => (s.tq = v), (v) => (v === 0 ? "flat" : `sharpness ${num(v, v < 1 ? 2 : 1)}`)],
     ["yp", same, (s) => s.yp[0], (s, v) => (s.yp[0] = v), (v) => num(v, 2)],
     ["yq", same, (s) => s.yq[0], (s, v) => (s.yq[0] = v), (v) => num(v, 2)],
+    ["lo", same, (s) => s.lo, (s, v) => (s.lo = v), (v) => (v === 0 ? "none" : num(v, 2))],
+    ["hi", upper, (s) => s.hi, (s, v) => (s.hi = v), (v) => (v === null ? "none" : num(v, 2))],
     ["R", same, (s) => s.R, (s, v) => (s.R = v), (v) => num(v, 2)],
   ];
 
@@ -22,6 +30,7 @@ const controls = (() => {
       by(id).addEventListener("input", () => store.change(id, (s) => write(s, scale.to(Number(by(id).value)))));
     }
     group("space", (v) => store.setSpace(v));
+    group("phi", (v) => store.change("phi", (s) => (s.phi = v)));
     group("norm", (v) => store.change("norm", (s) => (s.norm = v)));
     group("method", (v) => store.change("method", (s) => (s.method = v)));
     group("target", (v) => store.setHand(v === "hand"));
@@ -118,6 +127,7 @@ const controls = (() => {
     by("yp").disabled = s.hand || s.tp === 0;
     by("yq").disabled = s.tq === 0;
     choose("space", s.space);
+    choose("phi", s.phi);
     choose("norm", s.norm);
     choose("method", s.method);
     choose("target", s.hand ? "hand" : "sample");

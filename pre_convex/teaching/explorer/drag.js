@@ -30,7 +30,7 @@ const drag = (() => {
     let best = null;
     const ends = m.k === 1 ? m.run.hull.hull.map((j) => [j, j]) : geometry.edges(m.run.hull.hull);
     for (const [i, j] of ends) {
-      const [u, v] = [m.F[i], m.F[j]];
+      const [u, v] = [i, j].map((corner) => m.run.hull.points[corner]);
       const [pu, pv] = [canvas.pixels(u), canvas.pixels(v)];
       const d = linear.add(pv, pu, -1);
       const t = i === j ? 0 : Math.max(0, Math.min(1, linear.dot(linear.add(at, pu, -1), d) / linear.dot(d, d)));

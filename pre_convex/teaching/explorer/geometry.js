@@ -1,5 +1,6 @@
 "use strict";
-// The hull of points on a line or in the plane: its corners, the distance to it, and where a ray leaves it.
+// The moments that weights can reach, the hull of points on a line or in the plane: its corners, the distance to it, and
+// where a ray leaves it.
 
 const geometry = (() => {
   const { dot, add, scale } = linear;
@@ -176,6 +177,48 @@ const geometry = (() => {
     return best;
   }
 
+  // {points, shifted, mix}: points whose hull the moments fill, the same minus b, and the weights of a mixture of them.
+  // Without bounds they are the points themselves, with all weight on one. With bounds they are the corners of a smaller
+  // polygon, each with the weights that put as much as possible on the points farthest in one direction.
+  function reachable(p) {
+    const n = p.F.length;
+    if (!p.link.bounded) return { points: p.F, shifted: p.G, mix: (pairs) => spread(n, pairs) };
+    const corner = (v) => {
+      const mu = p.pi.map((w) => w * p.link.lo);
+      let left = 1 - mu.reduce((s, w) => s + w, 0);
+      const heights = p.G.map((g) => dot(v, g));
+      const order = heights.map((_, j) => j).sort((i, j) => heights[j] - heights[i]);
+      for (const j of order) {
+        const more = Math.min(p.pi[j] * (p.link.hi - p.link.lo), left);
+        mu[j] += more;
+        left -= more;
+      }
+      const mean = p.b.map((_, i) => mu.reduce((s, w, j) => s + w * p.G[j][i], 0));
+      return { mu, at: mean };
+    };
+    const found = p.b.length === 1 ? [corner([1]), corner([-1])] : turn(corner, 1e-12 * extent(p.G));
+    return {
+      points: found.map(({ at }) => add(at, p.b)),
+      shifted: found.map(({ at }) => at),
+      mix: (pairs) => pairs.reduce((mu, [j, w]) => add(mu, found[j].mu, w), Array(n).fill(0)),
+    };
+  }
+
+  // all corners of a polygon that is known by its farthest corner in a given direction
+  function turn(corner, tolerance) {
+    const starts = [[1, 0], [0, 1], [-1, 0], [0, -1]].map(corner); // prettier-ignore
+    const between = (u, v, depth) => {
+      const d = add(v.at, u.at, -1);
+      const length = Math.hypot(...d);
+      if (length <= tolerance || depth > 60) return [];
+      const out = [d[1] / length, -d[0] / length];
+      const w = corner(out);
+      if (dot(out, add(w.at, u.at, -1)) <= tolerance) return [];
+      return [...between(u, w, depth + 1), w, ...between(w, v, depth + 1)];
+    };
+    return starts.flatMap((u, i) => [u, ...between(u, starts[(i + 1) % 4], 0)]);
+  }
+
   // weights of all n points from [index, weight] pairs
   function spread(n, pairs) {
     const mu = Array(n).fill(0);
@@ -183,5 +226,5 @@ const geometry = (() => {
     return mu;
   }
 
-  return { edges, extent, distance, leave, spread };
+  return { corners, edges, extent, distance, leave, spread, reachable };
 })();

@@ -18,6 +18,9 @@ const link = (() => {
       yq: s.yq.map(number).join(","),
       R: String(s.R),
       norm: s.norm,
+      phi: s.phi === "kl" ? "" : s.phi,
+      lo: s.lo > 0 ? number(s.lo) : "",
+      hi: s.hi === null ? "" : number(s.hi),
       by: s.method,
     };
     return Object.entries(parts)
@@ -68,6 +71,7 @@ const link = (() => {
     };
     if (["line", "curve", "plane"].includes(given.f)) s.space = given.f;
     if (["2", "inf", "1"].includes(given.norm)) s.norm = given.norm;
+    if (given.phi in divergences.names) s.phi = given.phi;
     if (["newton", "gradient"].includes(given.by)) s.method = given.by;
     s.q = list("q", s.q, 2);
     s.p = list("p", s.p, 1);
@@ -79,6 +83,8 @@ const link = (() => {
     s.yp = pair("yp", s.yp).map((x, i) => clamp(x, i ? model.BOX.y : model.BOX.x));
     s.yq = pair("yq", s.yq).map((x, i) => clamp(x, i ? model.BOX.y : model.BOX.x));
     s.R = one("R", [0, 3], s.R);
+    s.lo = one("lo", model.BOUNDS.lo, s.lo);
+    s.hi = one("hi", model.BOUNDS.hi, s.hi);
     return s;
   }
 

@@ -9,6 +9,10 @@ const explorer = (() => {
 
   function draw() {
     const now = model.at(current, player.now());
+    for (const [panel, html] of Object.entries(words.formulas(current))) {
+      const node = document.querySelector(`#panel-${panel} .formula`);
+      if (node.dataset.html !== html) node.innerHTML = node.dataset.html = html;
+    }
     for (const panel of panels) panel.render(current, now);
     controls.showTime(current, now);
     report(now);

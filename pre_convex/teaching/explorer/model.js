@@ -10,6 +10,8 @@ const model = (() => {
     plane: { x: [-3.2, 3.2], y: [-2.2, 2.2] },
   };
   const MAX_POINTS = 24;
+  // ranges of the bounds on the ratio, which have to leave room for 1
+  const BOUNDS = { lo: [0, 0.95], hi: [1.05, 20] };
 
   const dimension = (s) => (s.space === "plane" ? 2 : 1);
   const feature = (space, x) => (space === "line" ? [x[0]] : space === "curve" ? [x[0], x[0] * x[0]] : x.slice(0, 2));
@@ -36,7 +38,7 @@ const model = (() => {
     const { w, b } = targetOf(s);
     const F = s.q.map((x) => feature(s.space, x));
     const logBase = s.q.map((x) => logLikelihood(s, x, s.yq, s.tq));
-    const problem = tilt.problem(F, b, logBase, s.R, s.norm);
+    const problem = tilt.problem(F, b, logBase, s.R, s.norm, divergences.link(s.phi, s.lo, s.hi ?? Infinity));
     const run = solver.solve(problem, s.method);
     // the solution, which gradient descent need not reach
     const best = s.method === "newton" ? run : solver.solve(problem);
@@ -49,7 +51,8 @@ const model = (() => {
       problem,
       run,
       best,
-      base: problem.a.map(Math.exp),
+      base: problem.pi,
+      outer: geometry.corners(F),
       steps: run.path.length - 1,
     };
   }
@@ -65,13 +68,15 @@ const model = (() => {
     const delta = from.map((x, i) => x + (t - low) * (to[i] - x));
     const now = tilt.at(m.problem, delta);
     const proof =
-      m.run.status === "infeasible"
+      m.run.unbounded
         ? m.run.path[low].proof
         : certificate.certify(m.problem, now, m.run.hull, false, m.run.path[low].proof.mu);
     return { ...now, proof, time: t };
   }
 
-  const logRatio = (m, now, x) => linear.dot(now.delta, feature(m.state.space, x)) - now.logZ;
+  // s = c + ⟨δ,f(x)⟩, log r for KL, and the ratio r(x) itself
+  const slope = (m, now, x) => tilt.slope(m.problem, now, feature(m.state.space, x));
+  const ratio = (m, now, x) => m.problem.link.at(slope(m, now, x));
 
-  return { BOX, VIEW, MAX_POINTS, build, at, dimension, targetOf, logRatio };
+  return { BOX, VIEW, MAX_POINTS, BOUNDS, build, at, dimension, targetOf, slope, ratio };
 })();

@@ -15,6 +15,9 @@ const presets = (() => {
     yq: [-0.5, -0.3],
     R: 0,
     norm: "2",
+    phi: "kl",
+    lo: 0,
+    hi: null, // no upper bound
     method: "newton",
   };
   const cloudQ = [
@@ -87,6 +90,18 @@ const presets = (() => {
       state: { ...plane, p: shifted(0.5, 0), norm: "inf", R: 0.3 },
     },
     { key: "curve", name: "Mean and spread", hint: "features x and x²", state: { ...base, space: "curve", tp: 1.5 } },
+    {
+      key: "lsif",
+      name: "χ² divergence",
+      hint: "the ratio is a straight line, cut off at zero",
+      state: { ...base, p: onLine([0.1, 0.7, 1.2, 1.6, 2]), phi: "chi2" },
+    },
+    {
+      key: "bounds",
+      name: "Bounded ratio",
+      hint: "no weight may differ too much from its base weight",
+      state: { ...plane, lo: 0.3, hi: 2 },
+    },
     {
       key: "doubled",
       name: "Duplicate points",

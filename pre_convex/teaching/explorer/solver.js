@@ -3,7 +3,7 @@
 
 const solver = (() => {
   const { dot, add, scale, times } = linear;
-  // largest change of the log-weights in one step
+  // largest change of the log-weights in one step; other divergences than KL need it only where δ diverges
   const MAX_LOGIT_CHANGE = 8;
   const TOLERANCE = 1e-8;
   // number of steps shown if the problem is infeasible
@@ -22,8 +22,9 @@ const solver = (() => {
   function search(p, now, d, gain, rise) {
     const moves = p.G.map((g) => Math.abs(dot(add(g, now.mean, -1), d)));
     const reach = Math.max(...moves, Math.abs(dot(now.mean, d)), 1e-300);
-    const noise = 1e-15 * (1 + Math.abs(now.value));
-    for (let t = Math.min(1, MAX_LOGIT_CHANGE / reach), tries = 0; tries < 40; tries++, t /= 2) {
+    const noise = 1e-15 * (1 + Math.abs(now.value) + now.size);
+    const first = p.link.name === "kl" || p.diverges ? Math.min(1, MAX_LOGIT_CHANGE / reach) : 1;
+    for (let t = first, tries = 0; tries < 60; tries++, t /= 2) {
       const next = tilt.at(p, add(now.delta, d, t));
       const enough = next.value <= now.value - 1e-4 * t * gain + noise;
       if (enough && dot(next.mean, d) + rise <= 0.5 * gain + noise) return { next, t };
@@ -70,16 +71,25 @@ const solver = (() => {
       const column = p.G.map((g) => g[i]);
       return Math.max(...column) - Math.min(...column);
     });
-    const t = 4 / (dot(ranges, ranges) || 1);
+    let t = 4 / (dot(ranges, ranges) || 1);
     const zero = p.b.map(() => 0);
     let now = tilt.at(p, zero);
     const path = [{ ...now, t }];
     while (path.length <= most) {
-      const free = add(now.delta, now.mean, -t);
-      const delta = p.R ? add(free, norms.project(p.norm, scale(free, 1 / t), p.R), -t) : free;
-      const change = norms.size("2", add(delta, now.delta, -1));
-      if (change < 1e-11 * (1 + norms.size("2", delta))) break;
-      now = tilt.at(p, delta);
+      let next = null;
+      let change = 0;
+      // the curvature of reverse KL has no bound: halve the step until the value falls as it should
+      for (let enough = false; !enough; t = enough ? t : t / 2) {
+        const free = add(now.delta, now.mean, -t);
+        const delta = p.R ? add(free, norms.project(p.norm, scale(free, 1 / t), p.R), -t) : free;
+        const d = add(delta, now.delta, -1);
+        change = norms.size("2", d);
+        next = tilt.at(p, delta);
+        const noise = 1e-14 * (1 + Math.abs(now.loss) + now.size);
+        enough = p.link.exponential || next.loss <= now.loss + dot(now.mean, d) + change ** 2 / (2 * t) + noise;
+      }
+      if (change < 1e-11 * (1 + norms.size("2", next.delta))) break;
+      now = next;
       path.push({ ...now, t });
     }
     return path;
@@ -111,66 +121,97 @@ const solver = (() => {
     return hull.lower <= p.R * (1 + 1e-9) && hull.radius >= p.R * (1 - 1e-9);
   }
 
-  // If the ball touches the hull, all feasible weights are on the points that are highest along v. {mu, attained}: the
-  // maximum of [D] on them, and whether a δ attains it; if there are other points, δ diverges.
-  function onFace(p, hull) {
+  // If the ball touches the hull, every feasible μ has the largest possible mean along v: points above some height have
+  // their largest weight, those below it their smallest, and `rows` at that height share what is left.
+  function share(p, hull) {
     const v = hull.direction;
     const heights = p.G.map((g) => dot(g, v));
     const top = Math.max(...heights);
     const slack = 1e-9 * (top - Math.min(...heights)) + 1e-14 * Math.abs(top);
-    const rows = p.G.map((_, j) => j).filter((j) => top - heights[j] <= slack);
-    const all = rows.length === p.G.length;
-    const face = v.length === 1 ? null : solve(onLine(p, rows, v));
+    const mu = p.pi.map((w) => w * p.link.lo);
+    let left = 1 - mu.reduce((s, w) => s + w, 0);
+    let below = p.G.map((_, j) => j);
+    for (;;) {
+      const height = Math.max(...below.map((j) => heights[j]));
+      const rows = below.filter((j) => height - heights[j] <= slack);
+      below = below.filter((j) => height - heights[j] > slack);
+      const most = rows.reduce((s, j) => s + p.pi[j] * (p.link.hi - p.link.lo), 0);
+      if (!below.length || most >= left * (1 - 1e-12)) {
+        const mass = left + rows.reduce((s, j) => s + mu[j], 0);
+        rows.forEach((j) => (mu[j] = 0));
+        return { rows, below, mass, mu };
+      }
+      rows.forEach((j) => (mu[j] = p.pi[j] * p.link.hi));
+      left -= most;
+    }
+  }
+
+  // {mu, attained}: the maximum of [D] if the ball touches the hull, and whether a δ attains it; otherwise δ diverges
+  function onFace(p, hull) {
+    const v = hull.direction;
+    const { rows, below, mass, mu } = share(p, hull);
+    const face = v.length === 1 ? null : solve(onLine(p, rows, v, mass, mu));
     const weights = face ? face.mu : tilt.normalise(rows.map((j) => p.a[j])).map(Math.exp);
+    // points on their lower bound need a finite slope there
+    const finite = !below.length || Number.isFinite(p.link.slope(p.link.lo));
     // at the point where a circle touches the face, δ would have to be normal to it, which happens only at infinity
-    const straight = !face || p.norm !== "2" || Math.abs(face.delta[0]) <= 1e-9;
-    const attained = all && straight && (!face || face.status !== "boundary");
-    const pairs = rows.map((j, i) => [j, weights[i]]);
-    return { mu: geometry.spread(p.G.length, pairs), attained };
+    const straight = !face || p.norm !== "2" || p.R === 0 || Math.abs(face.delta[0]) <= 1e-9;
+    const attained = finite && straight && (!face || face.status !== "boundary");
+    rows.forEach((j, i) => (mu[j] = mass * weights[i]));
+    return { mu, attained };
   }
 
   // the face orthogonal to v as a problem on a line, whose ball is the intersection of the line with the ball
-  function onLine(p, rows, v) {
+  function onLine(p, rows, v, mass, mu) {
     const along = scale([-v[1], v[0]], 1 / Math.hypot(...v));
     const from = p.G[rows[0]];
+    const fixed = p.b.map((_, i) => mu.reduce((s, w, j) => s + w * p.G[j][i], 0));
+    const start = add(fixed, from, mass);
     let [low, high] = [-Infinity, Infinity];
-    if (p.R === 0 || p.norm === "2") low = high = -dot(from, along);
+    if (p.R === 0 || p.norm === "2") low = high = -dot(start, along) / mass;
     else {
       for (const c of norms.corners[norms.dualOf[p.norm]]) {
-        const slope = dot(c, along);
-        const end = -(p.R + dot(c, from)) / slope;
+        const slope = mass * dot(c, along);
+        const end = -(p.R + dot(c, start)) / slope;
         if (slope > 1e-9) low = Math.max(low, end);
         if (slope < -1e-9) high = Math.min(high, end);
       }
     }
     const F = rows.map((j) => [dot(add(p.G[j], from, -1), along)]);
-    const places = F.map((f) => f[0]);
+    const a = rows.map((j) => p.a[j]);
+    // the ratios of the face are those of the problem, in units of the mean ratio on the face
+    const unit = mass / rows.reduce((s, j) => s + p.pi[j], 0);
+    const { name, lo, hi } = p.link;
+    const link = p.link.bounded ? divergences.link(name, Math.min(lo / unit, 1), Math.max(hi / unit, 1)) : p.link;
+    const places = geometry.reachable(tilt.problem(F, [0], a, 0, "2", link)).points.map((f) => f[0]);
     // the ball meets the hull of the points; do not let round-off separate them
     const [first, last] = [Math.min(...places), Math.max(...places)];
     [low, high] = [low, high].map((s) => linear.clamp(s, [first, last]));
     const half = (high - low) / 2;
-    const a = rows.map((j) => p.a[j]);
-    return tilt.problem(F, [(low + high) / 2], a, half > 1e-9 * p.R ? half : 0);
+    return tilt.problem(F, [(low + high) / 2], a, half > 1e-9 * p.R ? half : 0, "2", link);
   }
 
   // {status, hull, path, delta, mu, value, dual, gap}: every point of the path has its own certificate
   function solve(p, method = "newton", most = null) {
-    const hull = geometry.distance(p.F, p.b, p.norm);
+    const reach = geometry.reachable(p);
+    const hull = { ...geometry.distance(reach.points, p.b, p.norm), ...reach };
     const infeasible = hull.lower > p.R * (1 + 1e-9);
     // there the solution of the dual is known beforehand
     const face = touches(p, hull) ? onFace(p, hull) : null;
-    const limit = most ?? (infeasible ? INFEASIBLE_STEPS[method] : method === "newton" ? 100 : 150);
-    const { inner, back } = infeasible ? { inner: p, back: null } : reduced(p);
+    // weights of zero have an infinite price in reverse KL
+    const unbounded = infeasible || (face !== null && tilt.dualValue(p, face.mu) === -Infinity);
+    const limit = most ?? (unbounded ? INFEASIBLE_STEPS[method] : method === "newton" ? 100 : 150);
+    const { inner, back } = infeasible ? { inner: { ...p, diverges: true }, back: null } : reduced(p);
     const run = (method === "newton" ? newton : gradient)(inner, limit);
     let best = face && face.mu; // the bound from these weights holds for every later δ too
     const path = run.map((point) => {
-      const now = inner === p ? point : { ...tilt.at(p, back(point.delta)), t: point.t };
-      const proof = infeasible ? none() : certificate.certify(p, now, hull, false, best);
+      const now = !back || inner === p ? point : { ...tilt.at(p, back(point.delta)), t: point.t };
+      const proof = unbounded ? none() : certificate.certify(p, now, hull, false, best);
       best = proof.mu ?? best;
       return { ...now, proof };
     });
     const last = path.at(-1);
-    const found = { hull, path, delta: last.delta, value: last.value };
+    const found = { hull, path, delta: last.delta, value: last.value, unbounded };
     if (infeasible) return { ...found, status: "infeasible", mu: last.mu, dual: -Infinity, gap: Infinity };
     if (face && !face.attained) {
       const dual = tilt.dualValue(p, face.mu);

@@ -1,5 +1,6 @@
 "use strict";
-// [LINK]: from δ to weights. A problem is {F, a, b, R, norm}: features, log base weights, target, radius, norm.
+// [LINK]: from δ to weights. A problem is {F, a, b, R, norm, link}: features, log base weights, target, radius, norm, and
+// the divergence with its bounds.
 
 const tilt = (() => {
   const { dot, add } = linear;
@@ -15,12 +16,14 @@ const tilt = (() => {
   };
 
   // a problem with features centred at b, so that ⟨b,δ⟩ drops out
-  function problem(F, b, logBase, R = 0, norm = "2") {
-    return { F, b, R, norm, a: normalise(logBase), G: F.map((f) => add(f, b, -1)) };
+  function problem(F, b, logBase, R = 0, norm = "2", link = divergences.link()) {
+    const a = normalise(logBase);
+    return { F, b, R, norm, a, link, pi: a.map(Math.exp), G: F.map((f) => add(f, b, -1)) };
   }
 
   // value of [P], weights, and mean and covariance of F − b under them
   function at(p, delta, covariance = true) {
+    if (!p.link.exponential) return linked.at(p, delta, covariance);
     const z = p.G.map((g, j) => p.a[j] + dot(g, delta));
     const loss = logSumExp(z);
     const logMu = z.map((x) => x - loss);
@@ -28,8 +31,10 @@ const tilt = (() => {
     const k = p.b.length;
     const mean = p.b.map((_, i) => mu.reduce((s, w, j) => s + w * p.G[j][i], 0));
     const penalty = p.R ? p.R * norms.dual(p.norm, delta) : 0;
-    const found = { delta, loss, penalty, value: loss + penalty, mu, logMu, mean, logZ: loss + dot(p.b, delta) };
+    const found = { delta, loss, penalty, value: loss + penalty, mu, logMu, mean, size: 0, intercept: -loss };
     if (covariance) {
+      found.kappa = mu;
+      found.centre = mean;
       found.H = Array.from({ length: k }, () => Array(k).fill(0));
       p.G.forEach((g, j) => {
         const c = add(g, mean, -1);
@@ -41,6 +46,7 @@ const tilt = (() => {
 
   // the value alone, without allocating arrays, because plots need thousands of values
   function value(p, delta) {
+    if (!p.link.exponential) return linked.value(p, delta);
     const n = p.G.length;
     let top = -Infinity;
     let total = 0;
@@ -56,9 +62,15 @@ const tilt = (() => {
   }
 
   // D(μ) of [D]
-  const dualValue = (p, mu) => mu.reduce((s, w, j) => s + (w > 0 ? w * (p.a[j] - Math.log(w)) : 0), 0);
+  const dualValue = (p, mu) =>
+    p.link.exponential
+      ? mu.reduce((s, w, j) => s + (w > 0 ? w * (p.a[j] - Math.log(w)) : 0), 0)
+      : linked.dualValue(p, mu);
+
+  // the slope s = c + ⟨δ,f⟩ of [RATIO] at features f
+  const slope = (p, now, f) => now.intercept + dot(now.delta, add(f, p.b, -1));
 
   const effectiveSize = (mu) => 1 / mu.reduce((s, w) => s + w * w, 0);
 
-  return { problem, at, value, dualValue, normalise, effectiveSize };
+  return { problem, at, value, dualValue, slope, normalise, effectiveSize };
 })();

@@ -6,6 +6,7 @@ writes ``vectors.json`` next to this file; a test recomputes and compares them.
 """
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -71,9 +72,36 @@ def cases():
     yield "curve likelihood", CURVE, [0.6, 0.9], gaussian(LINE, 0.4, 4.0), 0.0, 2
 
 
-def answer(name, features, target, log_base, radius, norm):
+def family():
+    """As above, for divergences and bounds on the ratio; the last two values."""
+    tilted, flat = gaussian(PLANE, [-0.5, 0.5], 0.6), np.zeros(len(PLANE))
+    for divergence, bounds in product(("kl", "chi2", "reverse-kl"), ((0.0, None), (0.0, 2.5), (0.3, None), (0.3, 2.5))):
+        if divergence == "kl" and bounds == (0.0, None):
+            continue
+        member = divergence, bounds
+        name = f"{divergence} {bounds[0]:g} to {bounds[1] or 'inf'}"
+        yield f"line {name}", LINE, [0.7], np.zeros(len(LINE)), 0.0, 2, *member
+        yield f"line {name}, R", LINE, [1.3], gaussian(LINE, 0.0, 0.5), 0.4, 2, *member
+        yield f"line {name}, outside", LINE, [1.95], np.zeros(len(LINE)), 0.01, 2, *member
+        yield f"plane {name}", PLANE, [0.5, 0.2], tilted, 0.0, 2, *member
+        yield f"plane {name}, outside", PLANE, [2.4, -1.4], flat, 0.3, 2, *member
+        for norm in (2, np.inf, 1):
+            yield f"plane {name}, R, norm {norm:g}", PLANE, [1.2, 0.7], flat, 0.6, norm, *member
+        yield f"curve {name}", CURVE, [0.4, 1.4], np.zeros(len(LINE)), 0.0, 2, *member
+
+
+def answer(name, features, target, log_base, radius, norm, divergence="kl", bounds=(0.0, None)):
     """A problem with its solution by the package."""
-    problem = pre.RatioProblem(target, features, np.asarray(log_base, dtype=float), radius=radius, norm=norm)
+    lo, hi = bounds
+    problem = pre.RatioProblem(
+        target,
+        features,
+        np.asarray(log_base, dtype=float),
+        radius=radius,
+        norm=norm,
+        divergence=divergence,
+        bounds=None if bounds == (0.0, None) else (lo, np.inf if hi is None else hi),
+    )
     solution = pre.solve(problem, tol=1e-12, check=False)
     if solution.status.name == "INACCURATE":
         solution = pre.solve(problem, tol=1e-10, check=False)
@@ -86,6 +114,8 @@ def answer(name, features, target, log_base, radius, norm):
         "log_base": np.asarray(log_base).tolist(),
         "radius": radius,
         "norm": f"{norm:g}",
+        "divergence": divergence,
+        "bounds": list(bounds),
         "status": solution.status.name.lower(),
         "delta": solution.delta.tolist() if solution.status.ok else None,
         "value": solution.primal_value if solution.status.name != "INFEASIBLE" else None,
@@ -93,6 +123,7 @@ def answer(name, features, target, log_base, radius, norm):
         "position": hull.position.name.lower(),
         "minimal_radius": hull.radius,
         "direction": hull.direction.tolist(),
+        "intercept": solution.intercept if solution.status.ok else None,
         "certificates": [_certified(problem, delta) for delta in tries if solution.status.ok],
     }
 
@@ -106,7 +137,7 @@ def _certified(problem, delta):
 
 def make():
     """All problems with their solutions."""
-    return [answer(*case) for case in cases()]
+    return [answer(*case) for case in [*cases(), *family()]]
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ PRESETS = {
     "rescued": "optimal",
     "sparse": "optimal",
     "curve": "optimal",
+    "lsif": "optimal",
+    "bounds": "optimal",
     "doubled": "optimal",
 }
 
@@ -125,7 +127,7 @@ def test_a_target_set_by_hand_snaps_to_the_edge_and_can_leave_the_hull(visit):
     assert page.evaluate("explorer.current.run.hull.radius") > 0.1
 
 
-SLIDERS = {"tp": 0.7, "tq": 0.6, "yp": -1.2, "yq": 1.4, "R": 0.35}
+SLIDERS = {"tp": 0.7, "tq": 0.6, "yp": -1.2, "yq": 1.4, "R": 0.35, "lo": 0.6, "hi": 0.3}
 
 
 @pytest.mark.parametrize("slider", SLIDERS)
@@ -172,6 +174,47 @@ def test_outside_the_hull_a_radius_restores_the_solution(visit):
     assert page.evaluate("store.state.R") > radius
     assert status(page) == "optimal"
     assert page.is_disabled("#enough")
+
+
+@pytest.mark.parametrize("preset", ["posterior", "plane"])
+def test_a_divergence_changes_the_answer_and_every_panel(visit, preset):
+    page = visit.preset(preset)
+    seen, texts = {}, {}
+    for name in ("kl", "chi2", "reverse-kl"):
+        page.check(f'input[name="phi"][value="{name}"]', force=True)
+        settle(page)
+        assert status(page) == "optimal"
+        assert page.evaluate("explorer.current.run.gap") < 1e-10
+        assert page.evaluate("explorer.current.problem.link.name") == name
+        seen[name], texts[name] = (drawn(page), delta(page)), page.inner_text("#panel-ratio .formula")
+    for one, other in (("kl", "chi2"), ("chi2", "reverse-kl")):
+        assert seen[one][1] != seen[other][1]
+        assert texts[one] != texts[other]
+        for panel in PANELS:
+            assert seen[one][0][panel] != seen[other][0][panel], panel
+
+
+def test_bounds_hold_and_shrink_the_region_of_moments(visit):
+    page = visit.preset("plane")
+    extent = "(points => Math.max(...points.map(x => x[0])))(explorer.current.run.hull.points)"
+    wide, free = page.evaluate(extent), drawn(page)["ratio"]
+    page.evaluate("store.change('bounds', s => { s.lo = 0.4; s.hi = 1.6; })")
+    settle(page)
+    assert page.evaluate(extent) < wide
+    assert page.locator("#panel-hull .plot .outer").count() == 1
+    ratios = page.evaluate("(m => m.run.mu.map((w, j) => w / m.base[j]))(explorer.current)")
+    assert min(ratios) == pytest.approx(0.4)
+    assert max(ratios) == pytest.approx(1.6)
+    assert drawn(page)["ratio"] != free
+    page.evaluate("store.change('bounds', s => { s.hi = 1.1; })")
+    settle(page)
+    assert status(page) == "infeasible"
+    assert "within the bounds" in page.inner_text("#sentence")
+    page.evaluate("store.replace(link.read('f=line&phi=reverse-kl&q=-1,0;1,0;2,0&b=2,0'))")
+    settle(page)
+    assert status(page) == "boundary"
+    assert "Reverse KL does not allow that" in page.inner_text("#sentence")
+    assert figure(page, "gap") == "none"
 
 
 @pytest.mark.parametrize("norm", ["2", "inf", "1"])
@@ -250,7 +293,23 @@ def test_a_session_with_keys_only(visit):
         reached.add(kind)
         if kind == "b":
             break
-    assert {"theme", "R", "tp", "yp", "tq", "yq", "add-q", "add-p", "play", "time", "q", "p", "b"} <= reached
+    assert {
+        "theme",
+        "R",
+        "tp",
+        "yp",
+        "tq",
+        "yq",
+        "lo",
+        "hi",
+        "add-q",
+        "add-p",
+        "play",
+        "time",
+        "q",
+        "p",
+        "b",
+    } <= reached
     ring = page.evaluate("getComputedStyle(document.activeElement).strokeWidth")
     assert float(ring.removesuffix("px")) >= 2  # the focus ring is visible
     b = page.evaluate("explorer.current.b")
@@ -363,6 +422,7 @@ def test_a_target_in_a_link_is_clamped_to_the_view(visit):
 
 def test_a_link_restores_the_state(visit):
     page = visit.preset("sparse")
+    page.evaluate("store.change('bounds', s => { s.phi = 'chi2'; s.lo = 0.12; s.hi = 3.4; })")
     drag(page, centre(page, "samples", "q", 2), (20, 15))
     page.evaluate("link.remember(true)")
     fragment = page.evaluate("location.hash")
@@ -372,7 +432,15 @@ def test_a_link_restores_the_state(visit):
     assert delta(page) == old
 
 
-BROKEN = ("#q=1,2&R=oops", "#f=plane&q=NaN,1;2,x&norm=7", "#preset=nothing", "#b=1e9,3", "#%", "#R=%E0%A4%A")
+BROKEN = (
+    "#phi=none&lo=7&hi=0",
+    "#q=1,2&R=oops",
+    "#f=plane&q=NaN,1;2,x&norm=7",
+    "#preset=nothing",
+    "#b=1e9,3",
+    "#%",
+    "#R=%E0%A4%A",
+)
 
 
 def test_a_broken_link_leaves_a_valid_state(visit):
@@ -429,6 +497,8 @@ CROWDED = (
     "f=line&R=0.8&by=gradient&tp=2&tq=2",
     "f=curve&b=0.5,-0.4&norm=inf",
     "f=plane&tp=2&tq=9&R=0.5&norm=1",
+    "f=line&phi=reverse-kl&lo=0.3&hi=1.4&b=1.3,0",
+    "f=plane&phi=chi2&lo=0.2&hi=2&tp=0.5&tq=0.5",
 )
 
 

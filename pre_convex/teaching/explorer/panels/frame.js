@@ -7,7 +7,8 @@ const frame = (() => {
     const root = document.documentElement;
     if (!window.matchMedia("(min-width: 1700px)").matches || root.classList.contains("embedded")) return Infinity;
     const above = document.querySelector(".panels").getBoundingClientRect().top + window.scrollY;
-    const texts = 164; // title, formula, legend and caption of a panel
+    const lines = [...document.querySelectorAll(".panel .formula")].map((node) => Math.ceil(node.getBoundingClientRect().height));
+    const texts = 142 + Math.max(23, ...lines); // title, legend and caption of a panel, and the tallest formula
     return Math.max(240, (window.innerHeight - above - 34) / 2 - texts);
   }
 

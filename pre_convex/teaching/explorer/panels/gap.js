@@ -10,7 +10,7 @@ const gapPanel = (() => {
 
   function values(c, m, now, area, xAxis) {
     const { path } = m.run;
-    const runs = m.run.status === "infeasible";
+    const runs = m.run.unbounded;
     const primal = path.map((point) => point.value);
     const dual = path.map((point) => point.proof.dual);
     const span = Math.max(...primal) - Math.min(...primal) || 0.1;
@@ -42,7 +42,7 @@ const gapPanel = (() => {
     if (runs) {
       // the primal falls from left to right, so this corner is free
       const at = { class: "name of-q", x: box.left + 8, y: box.bottom - 8 };
-      c.put("text", "none", "text", at, "dual: infeasible");
+      c.put("text", "none", "text", at, words.noDual(m));
     }
     return sx;
   }
@@ -50,7 +50,7 @@ const gapPanel = (() => {
   function draw(c, m, now) {
     for (const name of ["vgrid", "ggrid", "values", "gaps", "text"]) c.group(name);
     const { path } = m.run;
-    const runs = m.run.status === "infeasible";
+    const runs = m.run.unbounded;
     const last = Math.max(m.steps, 1);
     const [left, right, split] = [46, c.width - 14, Math.round(0.47 * c.height)];
     const steps = svg.ticks(0, last, Math.min(last, 8));
@@ -111,13 +111,15 @@ const gapPanel = (() => {
           [["dots", "proven"], "proven to 10⁻⁸"],
         ];
     const caption = runs
-      ? "The primal is unbounded, and the dual has <b>no feasible point</b>."
+      ? m.run.status === "infeasible"
+        ? "The primal is unbounded, and the dual has <b>no feasible point</b>."
+        : "Both values fall <b>without bound</b>: there is no gap to close."
       : `Gap <b>${numbers.gap(now.proof.gap)}</b>: no δ has a value lower by more than that.`;
     return {
       legend,
       caption,
       label: runs
-        ? "No gap: the dual is infeasible"
+        ? `No gap, ${words.noDual(m)}`
         : `Gap ${numbers.gap(now.proof.gap)} at step ${Math.round(now.time)} of ${m.steps}`,
     };
   }

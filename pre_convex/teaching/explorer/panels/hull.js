@@ -8,7 +8,8 @@ const hullPanel = (() => {
   // on the line the vertical axis is δ: the curve shows the mean F'μ(δ), which stays within the hull
   function onLine(c, m, now, reach) {
     const F = m.F.map((f) => f[0]);
-    const [low, high] = [Math.min(...F), Math.max(...F)];
+    const reached = m.run.hull.points.map((f) => f[0]);
+    const [low, high] = [Math.min(...reached), Math.max(...reached)];
     const D = reach;
     const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-D, D], xLabel: "F′μ", yLabel: "δ" });
     frame.clip(c, "back", box, "hull");
@@ -85,7 +86,7 @@ const hullPanel = (() => {
     }
     // the line ⟨v, x⟩ = max⟨v, F⟩, through the nearest point
     const v = hull.direction;
-    const top = Math.max(...m.F.map((f) => linear.dot(v, f)));
+    const top = Math.max(...hull.points.map((f) => linear.dot(v, f)));
     const on = linear.add(end, v, (top - linear.dot(v, end)) / linear.dot(v, v));
     const along = linear.scale([-v[1], v[0]], 60 / Math.hypot(...v));
     c.put("back", "edge", "line", {
@@ -121,7 +122,12 @@ const hullPanel = (() => {
       c.put("back", "parabola", "path", { class: "parabola", d: svg.path(curve) });
     }
     const { hull } = m.run;
-    const outline = hull.hull.map((j) => [sx(m.F[j][0]), sy(m.F[j][1])]);
+    const place = (f) => [sx(f[0]), sy(f[1])];
+    const outline = hull.hull.map((j) => place(hull.points[j]));
+    if (m.problem.link.bounded) {
+      const all = m.outer.map((j) => place(m.F[j]));
+      c.put("back", "outer", "path", { class: "outer", d: `${svg.path(all)}Z` });
+    }
     c.put("back", "hull", "path", { class: "hull outline", d: `${svg.path(outline)}Z` });
     if (m.problem.R > 0) c.put("back", "ball", "path", { class: "ball", d: ballPath(m, sx, sy) });
     separating(c, m, sx, sy, box);
@@ -178,7 +184,7 @@ const hullPanel = (() => {
     else inPlane(c, m, now);
     const { hull } = m.run;
     const legend = [
-      [["area", "hull"], "hull of the q features"],
+      [["area", "hull"], m.problem.link.bounded ? "reachable within the bounds" : "hull of the q features"],
       [["diamond", "mark of-b"], "target b"],
       [
         ["square", m.k === 1 ? "mark of-moment" : "ring of-moment"],
@@ -190,13 +196,15 @@ const hullPanel = (() => {
         ["area", "ball"],
         m.k === 1 ? "ball of radius R" : `ball of radius R, norm ${norms.names[m.problem.norm]}`,
       ]);
-    if (hull.position === "outside") legend.push([["dash", "separator"], "separates b from the hull"]);
+    if (m.problem.link.bounded && m.k === 2) legend.push([["dash", "outer"], "hull of the q features"]);
+    if (hull.position === "outside") legend.push([["dash", "separator"], `separates b from the ${words.region(m)}`]);
+    const region = words.region(m);
     const caption =
       hull.position === "outside"
-        ? `b is <b>${num(hull.radius)}</b> from the hull: the minimal radius.`
+        ? `b is <b>${num(hull.radius)}</b> from the ${region}: the minimal radius.`
         : hull.position === "boundary"
-          ? "b is on the <b>boundary</b> of the hull."
-          : "b is <b>inside</b> the hull.";
+          ? `b is on the <b>boundary</b> of the ${region}.`
+          : `b is <b>inside</b> the ${region}.`;
     return {
       legend,
       caption,

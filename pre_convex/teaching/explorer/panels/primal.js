@@ -8,7 +8,7 @@ const primalPanel = (() => {
 
   function onLine(c, m, now) {
     const D = views.line(m);
-    const runs = m.run.status === "infeasible";
+    const runs = m.run.unbounded;
     const value = (delta) => tilt.value(m.problem, [delta]);
     const deltas = Array.from({ length: 181 }, (_, i) => -D + (2 * D * i) / 180);
     const heights = deltas.map(value);
@@ -103,7 +103,7 @@ const primalPanel = (() => {
       ...margins,
     });
     frame.clip(c, "curve", box, "primal");
-    const runs = m.run.status === "infeasible";
+    const runs = m.run.unbounded;
     const found = levelLines(c, m, sx, sy, Dx, Dy, !runs);
     found.lines.forEach((d, i) =>
       c.put("curve", `level${i}`, "path", { class: "level", d, "stroke-opacity": 0.95 - 0.06 * i }),
@@ -137,7 +137,7 @@ const primalPanel = (() => {
     for (const name of ["grid", "curve", "text", "marks"]) c.group(name);
     if (m.k === 1) onLine(c, m, now);
     else inPlane(c, m, now);
-    const runs = m.run.status === "infeasible";
+    const runs = m.run.unbounded;
     const legend = [
       [["circle", "mark of-delta"], "current δ"],
       [["dot", "iterate of-delta"], "iterates"],

@@ -29,14 +29,19 @@ const ratioPanel = (() => {
 
   function onLine(c, m, now) {
     const s = m.state;
-    const at = (x, point) => Math.exp(model.logRatio(m, point, [x]));
+    const at = (x, point) => model.ratio(m, point, [x]);
     const atPoints = s.q.map((x) => at(x[0], now));
-    const end = m.run.status === "infeasible" ? now : m.best.path.at(-1);
-    const most = Math.max(...s.q.map((x) => at(x[0], end)), 1.2);
+    const end = m.run.unbounded ? now : m.best.path.at(-1);
+    const most = Math.max(...s.q.map((x) => at(x[0], end)), s.hi ?? 0, 1.2);
     const { sx, box, height } = most > 60 ? onLogScale(c, s, end, at) : onPlainScale(c, svg.roundUp(1.15 * most));
     frame.clip(c, "curve", box, "ratio");
     const xs = Array.from({ length: 141 }, (_, i) => -3.1 + (6.2 * i) / 140);
     const line = (point) => svg.path(xs.map((x) => [sx(x), height(at(x, point))]));
+    for (const [name, bound] of Object.entries({ lo: m.problem.link.lo, hi: m.problem.link.hi })) {
+      if (bound === 0 || !Number.isFinite(bound)) continue;
+      const y = height(bound);
+      c.put("curve", name, "line", { class: "bound", x1: box.left, x2: box.right, y1: y, y2: y });
+    }
     c.put("curve", "one", "line", { class: "zero", x1: box.left, x2: box.right, y1: height(1), y2: height(1) });
     if (m.best.status === "optimal")
       c.put("curve", "best", "path", { class: "ratio-best", d: line(m.best.path.at(-1)) });
@@ -50,6 +55,7 @@ const ratioPanel = (() => {
       [["line", "ratio-line"], "r(x) of the current δ"],
       [["circle", "mark of-q"], "μ / e<sup>a</sup> at the q points"],
     ];
+    if (m.problem.link.bounded) legend.push([["dash", "bound"], "bounds"]);
     if (m.best.status === "optimal" && now.time < m.steps)
       legend.push([["dash", "ratio-best"], "r(x) of the optimum"]);
     return legend;
@@ -67,6 +73,14 @@ const ratioPanel = (() => {
     });
   }
 
+  // the range of s = c + ⟨δ,x⟩ in which the ratio changes
+  function slopes({ link }) {
+    const bound = (t, otherwise) => (t > 0 && Number.isFinite(t) ? link.slope(t) : otherwise);
+    const least = link.name === "chi2" ? -1 : -Infinity; // the ratio is zero from there on
+    const most = link.name === "reverse-kl" ? 1 : Infinity; // and here it is infinite
+    return [bound(link.lo, least), bound(link.hi, most)];
+  }
+
   function inPlane(c, m, now) {
     const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-2.2, 2.2], left: 28, right: 8, top: 8, bottom: 22 });
     frame.clip(c, "curve", box, "ratio");
@@ -76,22 +90,27 @@ const ratioPanel = (() => {
       [3.2, 2.2],
       [-3.2, 2.2],
     ];
-    const logs = corners.map((x) => model.logRatio(m, now, x));
-    const [low, high] = [Math.min(...logs), Math.max(...logs)];
+    const [least, most] = slopes(m.problem);
+    const all = corners.map((x) => model.slope(m, now, x));
+    const [low, high] = [Math.max(Math.min(...all), least), Math.min(Math.max(...all), most)];
     const step =
       high - low > 1e-6 ? svg.ticks(low, high, Math.max(4, Math.round((box.right - box.left) / 56))).step : 1;
-    const from = Math.floor(low / step);
-    const to = Math.ceil(high / step);
+    const from = Math.floor(low / step + 1e-9);
+    const to = Math.ceil(high / step - 1e-9);
     const screen = (polygon) => `${svg.path(polygon.map((x) => [sx(x[0]), sy(x[1])]))}Z`;
-    const strongest = Math.max(Math.abs(low), Math.abs(high), 1);
+    const strongest = Math.max(Math.abs(low), Math.abs(high), m.problem.link.exponential ? 1 : 0.25);
+    // s at the origin, so that s(x) = origin + ⟨δ,x⟩
+    const origin = model.slope(m, now, [0, 0]);
     for (let i = from; i < to; i++) {
+      // the outer bands go on to infinity, where the ratio stays at its bound
+      const [start, end] = [i === from ? -1e9 : i * step, i === to - 1 ? 1e9 : (i + 1) * step];
       const band = cut(
-        cut(corners, now.delta, i * step + now.logZ),
+        cut(corners, now.delta, start - origin),
         linear.scale(now.delta, -1),
-        -((i + 1) * step + now.logZ),
+        origin - end,
       );
       if (band.length < 3) continue;
-      const middle = (i + 0.5) * step;
+      const middle = linear.clamp((i + 0.5) * step, [low, high]);
       c.put("curve", `band${i - from}`, "path", {
         class: middle > 0 ? "band more" : "band less",
         d: screen(band),
@@ -99,19 +118,26 @@ const ratioPanel = (() => {
       });
       c.put("curve", `edge${i - from}`, "path", {
         class: i === 0 ? "edge-one" : "edge",
-        d: edgeOf(now, i * step, sx, sy),
+        d: i === from ? "" : edgeOf(now, i * step - origin, sx, sy),
       });
     }
+    for (const [name, level] of [["lo", least], ["hi", most]]) {
+      if (Number.isFinite(level) && level > Math.min(...all) && level < Math.max(...all))
+        c.put("curve", name, "path", { class: "bound", d: edgeOf(now, level - origin, sx, sy) });
+    }
+    let previous = [-1e9, -1e9];
     for (let i = from + 1; i < to; i++) {
-      const at = labelAt(now, i * step);
-      if (at)
-        c.put(
-          "text",
-          `l${i - from}`,
-          "text",
-          { class: "tick halo", x: sx(at[0]), y: sy(at[1]) + 4, "text-anchor": "middle" },
-          i === 0 ? "0" : numbers.tick(i * step, step),
-        );
+      const at = labelAt(now, i * step - origin);
+      const place = at && [sx(at[0]), sy(at[1])];
+      if (!at || (Math.abs(place[0] - previous[0]) < 34 && Math.abs(place[1] - previous[1]) < 16)) continue;
+      previous = place;
+      c.put(
+        "text",
+        `l${i - from}`,
+        "text",
+        { class: "tick halo", x: place[0], y: place[1] + 4, "text-anchor": "middle" },
+        labelOf(m, i * step, step),
+      );
     }
     m.state.q.forEach((x, j) =>
       c.put("marks", `q${j}`, "path", { class: "mark of-q", d: shape.circle(sx(x[0]), sy(x[1]), 4.5) }),
@@ -120,30 +146,36 @@ const ratioPanel = (() => {
       m.state.p.forEach((x, i) =>
         c.put("marks", `p${i}`, "path", { class: "mark of-p", d: shape.triangle(sx(x[0]), sy(x[1]), 5) }),
       );
-    return [
-      [["area", "band more key-band"], "log r > 0"],
-      [["area", "band less key-band"], "log r < 0"],
+    const legend = [
+      [["area", "band more key-band"], "r > 1"],
+      [["area", "band less key-band"], "r < 1"],
       [["line", "edge-one"], "r = 1"],
     ];
+    if (least > -Infinity || most < Infinity)
+      legend.push([["dash", "bound"], m.problem.link.bounded ? "bounds" : least > -Infinity ? "r = 0" : "r = ∞"]);
+    return legend;
   }
 
-  // the straight line log r = level across the box
+  // log r for KL without bounds, otherwise r
+  const labelOf = (m, s, step) =>
+    m.problem.link.exponential ? numbers.tick(s, step) : numbers.plain(m.problem.link.at(s), 2);
+
+  // the straight line ⟨δ,x⟩ = level across the box
   function edgeOf(now, level, sx, sy) {
     const size2 = linear.dot(now.delta, now.delta);
     if (size2 < 1e-18) return "";
-    const foot = linear.scale(now.delta, (level + now.logZ) / size2);
+    const foot = linear.scale(now.delta, level / size2);
     const along = linear.scale([-now.delta[1], now.delta[0]], 20 / Math.sqrt(size2));
     return svg.path([linear.add(foot, along), linear.add(foot, along, -1)].map((x) => [sx(x[0]), sy(x[1])]));
   }
 
   // position of the label of a level line: where it crosses the ray along δ
   function labelAt(now, level) {
-    const wanted = level + now.logZ;
     const size = Math.hypot(...now.delta);
     if (size < 1e-6) return null;
     const ray = [now.delta[0] / size, now.delta[1] / size];
     const slope = now.delta[0] * ray[0] + now.delta[1] * ray[1];
-    const x = linear.scale(ray, wanted / slope);
+    const x = linear.scale(ray, level / slope);
     return Math.abs(x[0]) < 2.95 && Math.abs(x[1]) < 2.0 ? x : null;
   }
 
@@ -151,11 +183,10 @@ const ratioPanel = (() => {
     for (const name of ["grid", "curve", "marks", "text"]) c.group(name);
     const plane = m.state.space === "plane";
     const legend = plane ? inPlane(c, m, now) : onLine(c, m, now);
+    const { link } = m.problem;
     const caption = plane
-      ? "Level lines of log r are straight, and δ points uphill."
-      : m.state.space === "curve"
-        ? "log r(x) = δ₁x + δ₂x² − log Z."
-        : "log r(x) = δx − log Z.";
+      ? `Level lines of ${link.exponential ? "log r" : "r"} are straight, and δ points uphill.`
+      : words.ratio(m);
     return { legend, caption, label: "The ratio r(x) of the current δ" };
   }
 

@@ -43,6 +43,12 @@ const weightsPanel = (() => {
         width: wide,
         height: box.bottom - sy(now.mu[j]),
       });
+      // ticks at the bounds of this weight
+      for (const [part, ratio] of [["lo", m.problem.link.lo], ["hi", m.problem.link.hi]]) {
+        const y = sy(ratio * m.base[j]);
+        if (ratio > 0 && y > box.top)
+          c.put("bars", `${part}${j}`, "line", { class: "bound", x1: x - wide - 2, x2: x + wide + 2, y1: y, y2: y });
+      }
       if (lifted) {
         // a light outline, so that the tick stands out on a bar
         for (const [part, more] of [
@@ -72,10 +78,11 @@ const weightsPanel = (() => {
       [["bar", "bar-base"], "base weight e<sup>a</sup>"],
       [["bar", "bar-mu"], "μ(δ) of the current δ"],
     ];
+    if (m.problem.link.bounded) legend.push([["dash", "bound"], "bounds on the weight"]);
     if (lifted) legend.push([["tick", "lifted"], "feasible weights (dual value)"]);
     const size = tilt.effectiveSize(now.mu);
-    const none = m.run.status === "infeasible";
-    const caption = none
+    const caption =
+      m.run.status === "infeasible"
       ? "<b>No weights</b> satisfy the constraint: the dual is infeasible."
       : `Effective sample size <b>${numbers.plain(size, 1)}</b> of ${n} points.`;
     return { legend, caption, label: `Weights of ${n} q points; effective size ${numbers.plain(size, 1)}` };
