@@ -128,6 +128,7 @@ const controls = (() => {
     by("yq").disabled = s.tq === 0;
     choose("space", s.space);
     choose("phi", s.phi);
+    by("about-phi").textContent = words.about[s.phi];
     choose("norm", s.norm);
     choose("method", s.method);
     choose("target", s.hand ? "hand" : "sample");

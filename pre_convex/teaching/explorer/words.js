@@ -81,6 +81,13 @@ const words = (() => {
 
   const noDual = (m) => (m.run.status === "infeasible" ? "dual: infeasible" : "dual: no finite value");
 
+  // what a divergence is and who uses it
+  const about = {
+    kl: "φ(t) = t log t − t + 1, as in KLIEP and entropy balancing",
+    chi2: "φ(t) = ½(t − 1)², as in least-squares importance fitting",
+    "reverse-kl": "φ(t) = −log t + t − 1, as in empirical likelihood",
+  };
+
   // the formulas above the panels
   function formulas(m) {
     const { link } = m.problem;
@@ -93,15 +100,14 @@ const words = (() => {
       };
     const s = "c + ⟨δ,f(x)⟩";
     const plain = { kl: `e<sup>${s}</sup>`, chi2: `1 + ${s}`, "reverse-kl": `1 / (1 − c − ⟨δ,f(x)⟩)` }[link.name];
-    const phi = { kl: "t log t − t + 1", chi2: "½(t − 1)²", "reverse-kl": "−log t + t − 1" }[link.name];
     const base = "e<sup>a<sub>j</sub></sup>";
     const bounds = link.bounded ? `${num(link.lo, 2)} ≤ r ≤ ${num(link.hi, 2)}` : "r ≥ 0";
     return {
       primal: `ℓ(δ) = min<sub>c</sub> −c − ⟨b,δ⟩ + Σ ${base} φ*(c + ⟨δ,F<sub>j</sub>⟩) + R‖δ‖<sub>∗</sub>`,
-      weights: dual(`−Σ ${base} φ(r<sub>j</sub>), &nbsp; <span class="whole">φ(t) = ${phi}</span>, &nbsp; <span class="whole">r = μ/e<sup>a</sup></span>, &nbsp; ${bounds}`),
+      weights: dual(`−Σ ${base} φ(r<sub>j</sub>), &nbsp; <span class="whole">r = μ/e<sup>a</sup></span>`),
       ratio: `r(x) = ${plain}, &nbsp; <span class="whole">${bounds}</span>`,
     };
   }
 
-  return { names, away, region, ratio, sentence, figures, noDual, formulas };
+  return { names, about, away, region, ratio, sentence, figures, noDual, formulas };
 })();
