@@ -455,8 +455,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         DataError
-            If the fit has a radius, a penalty or constraints: intervals would not have the coverage they claim. Also
-            for other divergences than KL, and for bounds.
+            If the fit has a radius, a penalty or constraints, or bounds that the noise of the target reaches: intervals
+            would not have the coverage they claim.
         """
         self._check_fitted()
         if self.penalty is not None or self.constraints is not None:
@@ -467,9 +467,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             )
         self.problem_._check_unchanged()
         if isinstance(self._tilted, LinkedProblem):
-            self.problem_.require_exponential("inference")
-            reason = "a radius of its own for each feature biases δ, so intervals would not have their nominal coverage"
-            raise DataError("radius", reason, "use a radius of 0")
+            return Inference(self.problem_, self.delta_, kind=kind)
         return infer(self._tilted, kind)
 
     def covariance(self, kind: str = "centred") -> Array:

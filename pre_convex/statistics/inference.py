@@ -108,7 +108,9 @@ class Inference:
     ----------
     problem : RatioProblem
         A problem with its p sample (``features_p``, ``log_weights_p``) and radius 0: a radius shrinks δ, and intervals
-        around a shrunk δ do not have the coverage they claim.
+        around a shrunk δ do not have the coverage they claim. For divergences other than KL, and for bounds, the
+        formulas are those of [FAMINF], and the rows have to be in memory; bounds that the noise of the target reaches
+        are refused.
     delta : array of shape (k,)
         The solution δ̂.
     kind : {"centred", "hc3", "paper"}, default "centred"
@@ -135,7 +137,13 @@ class Inference:
     """
 
     def __init__(self, problem: RatioProblem, delta: Any, *, kind: str = "centred") -> None:
-        self._set_up(TiltedProblem(problem, delta), kind)
+        if isinstance(problem, RatioProblem) and problem.has_intercept:
+            from .linked_inference import LinkedInference  # its subclass for the other members of the family
+
+            self.__class__ = LinkedInference
+            LinkedInference.__init__(self, problem, delta, kind=kind)  # type: ignore[arg-type]
+        else:
+            self._set_up(TiltedProblem(problem, delta), kind)
 
     def _set_up(self, tilted: TiltedProblem, kind: str) -> None:
         as_choice(kind, "kind", KINDS)

@@ -314,7 +314,6 @@ def test_what_the_family_does_not_cover_is_refused(terms):
     problem = pre.RatioProblem.from_samples(rng.normal(0.1, 1.0, (60, 2)), rng.normal(size=(80, 2)), **terms)
     solution = pre.solve(problem)
     calls = [
-        lambda: pre.Inference(problem, solution.delta),
         lambda: automatic_radius(problem),
         lambda: pre.verify(problem, solution),
     ]
