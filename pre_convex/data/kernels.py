@@ -25,7 +25,7 @@ from .features import BaseFeatureMap
 
 __all__ = ["KERNELS", "Kernel", "median_length_scale", "near", "pivoted_cholesky"]
 
-KERNELS = ("rbf", "laplacian", "polynomial")
+KERNELS = ("rbf", "laplacian", "polynomial", "additive")
 #: smallest length scale, and inverse of the largest: their squares stay finite
 MIN_SCALE = 1e-100
 #: smaller features are set to zero: their squares would underflow
@@ -99,11 +99,12 @@ class Kernel(BaseFeatureMap):
 
     Parameters
     ----------
-    kind : {"rbf", "laplacian", "polynomial"}, default "rbf"
-        exp(−|x−y|²/2s²), exp(−|x−y|₁/s), or (⟨x,y⟩/s² + 1)^degree for a length scale s.
+    kind : {"rbf", "laplacian", "polynomial", "additive"}, default "rbf"
+        exp(−|x−y|²/2s²), exp(−|x−y|₁/s), (⟨x,y⟩/s² + 1)^degree, or the mean over the d columns of exp(−(x_c−y_c)²/2s²),
+        for a length scale s. The additive kernel gives sums of functions of one column each.
     length_scale : float, "median" or "cv", default "median"
         s, between 1e-100 and 1e100; ``"median"`` is the median distance between the points that the map is fitted to,
-        and ``"cv"``, in an estimator only, the multiple of it with the best cross-validated score.
+        divided by √d for the additive kernel, and ``"cv"``, in an estimator only, the multiple of it with the best cross-validated score.
     degree : int, default 3
         Degree of the polynomial kernel, at least 1; the other kernels ignore it.
     landmarks : int, optional
@@ -170,7 +171,12 @@ class Kernel(BaseFeatureMap):
         terms: dict[str, Any] = {"rbf": {"gamma": 0.5 / s**2}, "laplacian": {"gamma": 1.0 / s}}
         polynomial = {"gamma": 1.0 / s**2, "degree": self.degree, "coef0": 1.0}
         with np.errstate(over="ignore", invalid="ignore"):
-            K = np.asarray(pairwise_kernels(x, y, metric=self.kind, **terms.get(self.kind, polynomial)))
+            if self.kind == "additive":
+                K = np.zeros((len(x), len(y)))
+                for u, v in zip(x.T, y.T, strict=True):
+                    K += np.exp(-0.5 * np.square((u[:, None] - v) / s)) / x.shape[1]
+            else:
+                K = np.asarray(pairwise_kernels(x, y, metric=self.kind, **terms.get(self.kind, polynomial)))
         if not np.isfinite(K).all():
             raise DataError("x", "has entries so large that the kernel overflows", "rescale the columns")
         return K
@@ -194,7 +200,9 @@ class Kernel(BaseFeatureMap):
         if self.length_scale == "cv":
             raise DataError("length_scale", "'cv' works in an estimator only", "pass a number or 'median'")
         x = as_matrix(x, "x")
-        scale = median_length_scale(x) if self.length_scale == "median" else self.length_scale
+        scale = self.length_scale
+        if scale == "median":
+            scale = median_length_scale(x) / (np.sqrt(x.shape[1]) if self.kind == "additive" else 1.0)
         if not MIN_SCALE < float(scale) < 1.0 / MIN_SCALE:
             raise DataError("x", "has distances beyond 1e100 or below 1e-100", "rescale the columns")
         kernel = replace(self, length_scale=float(scale))
