@@ -127,7 +127,9 @@ def correlation(d: int) -> Family:
 def ring(d: int) -> Family:
     """A ring in the first two columns against a Gaussian."""
     radius, width = 1.6, 0.35
-    area = stats.norm.cdf(radius / width) * radius + width * stats.norm.pdf(radius / width)  # ∫ s N(s; radius, width) ds
+    area = stats.norm.cdf(radius / width) * radius + width * stats.norm.pdf(
+        radius / width
+    )  # ∫ s N(s; radius, width) ds
 
     def p(g: Generator, n: int) -> np.ndarray:
         x = g.normal(size=(n, d))

@@ -43,16 +43,17 @@ from .data.likelihoods import log_likelihood
 from .data.linked import intercept_at, linked_tilt, linked_weights
 from .data.passes import Summary, column_ranges, log_weights, logits, tilt, weighted_sum
 from .data.rows import Rows, check_column_scale, make_rows, uniform_log_weights
+from .data.scaled import Scaled
 from .data.sides import assemble
 from .divergences import Divergence, Link, get_divergence
 from .errors import DataError
 from .penalties.norms import Norm, get_norm
 from .penalties.radius import as_radius, radius_excess, radius_value
 
-__all__ = ["RatioProblem", "as_problem"]
+__all__ = ["RatioProblem", "as_problem", "check_samples"]
 
 #: maps that return new arrays, which nobody else can edit
-COMPUTED_MAPS = (Autocorrelation, Concatenation, Kernel, LagProducts, Polynomial)
+COMPUTED_MAPS = (Autocorrelation, Concatenation, Kernel, LagProducts, Polynomial, Scaled)
 
 
 class RatioProblem:
@@ -437,7 +438,7 @@ class RatioProblem:
             return cls.from_blocks(x_p, x_q, log_lik_p, log_lik_q, features=features, max_weight=max_weight, **terms)
         f = make_features(features)
         linear = isinstance(f, Linear)  # only numbers that are features themselves stay float32
-        x_p, x_q, columns = _check_samples(x_p, x_q, linear)
+        x_p, x_q, columns = check_samples(x_p, x_q, linear)
         if paired and len(x_p) != len(x_q):
             raise DataError("paired", f"x_p has {len(x_p)} rows, x_q has {len(x_q)}", "pair the rows, or pass False")
         log_w = log_normalise(log_likelihood(log_lik_p, x_p, "log_lik_p"))
@@ -1079,7 +1080,7 @@ def _check_p_side(features_p: Any, log_weights_p: Any, names: tuple[str, ...], b
     return F_p, log_w
 
 
-def _check_samples(x_p: Any, x_q: Any, single: bool) -> tuple[Array, Array, tuple[str, ...]]:
+def check_samples(x_p: Any, x_q: Any, single: bool) -> tuple[Array, Array, tuple[str, ...]]:
     """Both samples as arrays with the same columns, and the column names."""
     columns, columns_q, names, given = column_names(x_p), column_names(x_q), sample_names(x_p, x_q), x_q
     if columns is not None and columns_q is not None and sorted(columns) != sorted(columns_q):

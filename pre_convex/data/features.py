@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -325,12 +326,13 @@ class FromCallable(BaseFeatureMap):
 
 
 def feature_classes() -> dict[str, Callable[..., FeatureMap]]:
-    """Feature maps by the name they have in ``features=`` and in files."""
+    """Feature maps by the name they have in ``features=``, and all but ``"quadratic"`` in files."""
     from .kernels import Kernel  # kernels imports this module
 
     return {
         "linear": Linear,
         "polynomial": Polynomial,
+        "quadratic": partial(Polynomial, interactions=True),
         "autocorrelation": Autocorrelation,
         "lag-products": LagProducts,
         "kernel": Kernel,
@@ -355,6 +357,8 @@ def make_features(features: Any) -> FeatureMap:
     Polynomial(degree=2, interactions=False)
     """
     if isinstance(features, str):
+        if features == "auto":
+            raise DataError("features", "'auto' works in an estimator only", "pass a map, or use an estimator")
         classes = feature_classes()
         if features not in classes:
             raise DataError("features", f"{features!r} is not known", f"use one of {', '.join(classes)}, or a function")
@@ -371,8 +375,12 @@ def make_features(features: Any) -> FeatureMap:
 
 def to_state(features: FeatureMap) -> dict[str, Any]:
     """Name and parameters of a feature map, arrays included; functions cannot be stored."""
+    from .scaled import Scaled  # which imports this module
+
     if isinstance(features, Concatenation):
         return {"name": "concatenation", "parts": [to_state(part) for part in features.parts]}
+    if isinstance(features, Scaled):
+        return {"name": "scaled", "part": to_state(features.part), **features.arrays()}
     for name, kind in feature_classes().items():
         if type(features) is kind:
             values = {f.name: getattr(features, f.name) for f in fields(features)}  # type: ignore[arg-type]
@@ -382,9 +390,13 @@ def to_state(features: FeatureMap) -> dict[str, Any]:
 
 def from_state(state: dict[str, Any]) -> FeatureMap:
     """Inverse of :func:`to_state`."""
+    from .scaled import Scaled
+
     options = {key: value for key, value in state.items() if key != "name"}
     if state.get("name") == "concatenation":
         return Concatenation([from_state(part) for part in options["parts"]])
+    if state.get("name") == "scaled":
+        return Scaled(**{**options, "part": from_state(options["part"])})
     classes = feature_classes()
     if state.get("name") not in classes:
         reason = f"the file names an unknown map {state.get('name')!r}"

@@ -23,7 +23,7 @@ from .._internal.validation import as_choice, as_count, as_matrix, preview
 from ..errors import DataError
 from .features import BaseFeatureMap
 
-__all__ = ["KERNELS", "Kernel", "median_length_scale", "near", "pivoted_cholesky"]
+__all__ = ["KERNELS", "Kernel", "median_length_scale", "near", "pivoted_cholesky", "typical_length_scale"]
 
 KERNELS = ("rbf", "laplacian", "polynomial", "additive")
 #: smallest length scale, and inverse of the largest: their squares stay finite
@@ -93,6 +93,11 @@ def median_length_scale(x: Array, max_points: int = 1000) -> float:
     return float(np.median(positive)) if positive.size else 1.0
 
 
+def typical_length_scale(x: Array, kind: str) -> float:
+    """The median distance; divided by √d for the additive kernel, whose distances are those of one column."""
+    return median_length_scale(x) / (float(np.sqrt(x.shape[1])) if kind == "additive" else 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel(BaseFeatureMap):
     """Kernel features: coordinates of an RKHS, with scikit-learn's pairwise kernels.
@@ -104,7 +109,8 @@ class Kernel(BaseFeatureMap):
         for a length scale s. The additive kernel gives sums of functions of one column each.
     length_scale : float, "median" or "cv", default "median"
         s, between 1e-100 and 1e100; ``"median"`` is the median distance between the points that the map is fitted to,
-        divided by √d for the additive kernel, and ``"cv"``, in an estimator only, the multiple of it with the best cross-validated score.
+        divided by √d for the additive kernel, and ``"cv"``, in an estimator only, the multiple of the median distance
+        with the best cross-validated score.
     degree : int, default 3
         Degree of the polynomial kernel, at least 1; the other kernels ignore it.
     landmarks : int, optional
@@ -200,9 +206,7 @@ class Kernel(BaseFeatureMap):
         if self.length_scale == "cv":
             raise DataError("length_scale", "'cv' works in an estimator only", "pass a number or 'median'")
         x = as_matrix(x, "x")
-        scale = self.length_scale
-        if scale == "median":
-            scale = median_length_scale(x) / (np.sqrt(x.shape[1]) if self.kind == "additive" else 1.0)
+        scale = typical_length_scale(x, self.kind) if self.length_scale == "median" else self.length_scale
         if not MIN_SCALE < float(scale) < 1.0 / MIN_SCALE:
             raise DataError("x", "has distances beyond 1e100 or below 1e-100", "rescale the columns")
         kernel = replace(self, length_scale=float(scale))

@@ -32,7 +32,7 @@ class Scaled(BaseFeatureMap):
     factors : array of shape (k,)
         Factors of the features of ``part``.
     low, high : array of shape (d,), optional
-        Range of each column; −inf and inf by default.
+        Range of each column; no limit by default.
 
     Examples
     --------
@@ -46,11 +46,15 @@ class Scaled(BaseFeatureMap):
         self.scale = freeze(as_vector(scale, "scale", self.centre.size).copy())
         self.factors = freeze(as_vector(factors, "factors").copy())
         d = self.centre.size
-        self.low = freeze(np.full(d, -np.inf) if low is None else as_vector(low, "low", d).copy())
-        self.high = freeze(np.full(d, np.inf) if high is None else as_vector(high, "high", d).copy())
+        self.low = None if low is None else freeze(as_vector(low, "low", d).copy())
+        self.high = None if high is None else freeze(as_vector(high, "high", d).copy())
         for name, values in (("scale", self.scale), ("factors", self.factors)):
             if not np.all(values > 0.0):
                 raise DataError(name, "has an entry that is not positive", "pass positive numbers")
+
+    def arrays(self) -> dict[str, Array | None]:
+        """Everything but the part, by name."""
+        return {name: getattr(self, name) for name in ("centre", "scale", "factors", "low", "high")}
 
     def __repr__(self) -> str:
         return f"Scaled({self.part!r})"
@@ -60,7 +64,8 @@ class Scaled(BaseFeatureMap):
             reason = f"has {x.shape[1]} columns, the map was made for {self.centre.size}"
             raise DataError("x", reason, "pass the same columns as in the fit")
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported where the features are used
-            features = np.asarray(self.part((np.clip(x, self.low, self.high) - self.centre) / self.scale))
+            clipped = x if self.low is None and self.high is None else np.clip(x, self.low, self.high)
+            features = np.asarray(self.part((clipped - self.centre) / self.scale))
             if features.shape[1] != self.factors.size:
                 reason = f"the map gives {features.shape[1]} features, there are {self.factors.size} factors"
                 raise DataError("factors", reason, "pass one for each feature")

@@ -19,6 +19,7 @@ from .._internal.validation import (
     as_flag,
     as_fraction,
     as_matrix,
+    as_numbers,
     column_names,
     sample_names,
 )
@@ -26,9 +27,10 @@ from ..data.dask_blocks import is_dask
 from ..data.features import Concatenation, FeatureMap, make_features
 from ..data.kernels import Kernel
 from ..data.likelihoods import log_likelihood
+from ..divergences import get_divergence
 from ..errors import DataError, renamed_arguments, warn_caller
 from ..penalties.norms import get_norm
-from ..problem import RatioProblem
+from ..problem import RatioProblem, check_samples
 from ..solution import Solution
 from ..solvers import Settings, solve
 from ..statistics.bootstrap import bootstrap
@@ -43,6 +45,7 @@ from ..statistics.inference import Inference, Interval, WaldTest, infer
 from ..statistics.influence import KINDS
 from ..statistics.linked import LinkedProblem
 from ..statistics.selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
+from ..statistics.staged import FeatureChoice, staged_features
 from ..statistics.tilted import TiltedProblem
 from .report import Report, make_report
 
@@ -59,9 +62,11 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     features : str, FeatureMap or function, default "linear"
-        Features f(x) of the log-linear model log r(x) = ⟨δ, f(x)⟩ − log Z: ``"linear"``, ``"polynomial"``,
-        ``"autocorrelation"``, ``"lag-products"``, ``"kernel"``, a feature map such as ``Polynomial(degree=3)``, or a
-        function from shape (n, d) to (n, k).
+        Features f(x) of the log-linear model log r(x) = ⟨δ, f(x)⟩ − log Z: ``"linear"``, ``"polynomial"`` (squares),
+        ``"quadratic"`` (products of two columns too), ``"autocorrelation"``, ``"lag-products"``, ``"kernel"``, a
+        feature map such as ``Polynomial(degree=3)``, or a function from shape (n, d) to (n, k). ``"auto"`` chooses
+        linear or quadratic features and, if it helps, a kernel, with penalties, by cross-validation; see
+        :func:`~pre_convex.statistics.staged.staged_features`.
     formulation : {"primal", "dual"}, default "primal"
         Program that is solved: [P] for δ or [D] for the weights. Both have the same solution.
     solver : str, default "auto"
@@ -121,6 +126,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         The problem that was solved.
     radius_ : float or ndarray of shape (k,)
         The radius in use.
+    feature_choice_ : FeatureChoice or None
+        What ``features="auto"`` compared; None for other features and for fits read from a file.
     radius_choice_ : RadiusChoice or None
         How ``"auto"`` or ``"cv"`` chose the radius; None if it was given as a number.
     features_ : FeatureMap
@@ -213,6 +220,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         as_count(self.cv, "cv", 2)
         as_flag(self.one_se, "one_se")
         as_flag(self.paired, "paired")
+        self.feature_choice_: FeatureChoice | None = None
         self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q, seed)
         problem = RatioProblem.from_samples(
             x_p,
@@ -278,6 +286,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
         """The feature map; a kernel takes its landmarks from the samples."""
+        if isinstance(self.features, str) and self.features == "auto":
+            return self._staged(x_p, x_q, log_lik_p, log_lik_q, seed)
         features = make_features(self.features)
         if is_dask(x_p) or is_dask(x_q):
             return features  # from_blocks refuses a kernel without landmarks
@@ -295,12 +305,33 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in _parts(features)]
         return fitted[0] if len(fitted) == 1 else Concatenation(tuple(fitted))
 
+    def _staged(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
+        """The feature map of ``features="auto"``; sets :attr:`feature_choice_`."""
+        if is_dask(x_p) or is_dask(x_q):
+            raise DataError("features", "'auto' needs samples in memory", "pass arrays, or a feature map")
+        set_to = {name: getattr(self, name) is not None for name in ("bounds", "max_weight", "penalty", "constraints")}
+        set_to |= {"divergence": get_divergence(self.divergence).name != "kl", "norm": get_norm(self.norm).order != 2.0}
+        set_to |= {
+            "radius": not isinstance(self.radius, str) and bool(np.any(as_numbers(self.radius, "radius") != 0.0))
+        }
+        for name, given in set_to.items():
+            if given:
+                raise DataError(name, "cannot be combined with features='auto'", "leave it out")
+        rows_p, rows_q, _ = check_samples(x_p, x_q, False)
+        with renamed_arguments({"folds": "cv"}):
+            features, self.feature_choice_ = staged_features(
+                rows_p, rows_q, log_lik_p, log_lik_q, folds=self.cv, paired=self.paired, rng=seed
+            )
+        return features
+
     def _choose_radius(self, problem: RatioProblem, seed: Any) -> RadiusChoice | None:
         """The choice of ``"auto"`` or ``"cv"``; ``None`` when the radius is a number."""
+        if isinstance(self.radius, str) and self.radius not in ("auto", "cv"):
+            raise DataError("radius", f"{self.radius!r} is not known", "use a number, 'auto' or 'cv'")
+        if self.feature_choice_ is not None:
+            return RadiusChoice(self.feature_choice_.radius, "cv")
         if not isinstance(self.radius, str):
             return None
-        if self.radius not in ("auto", "cv"):
-            raise DataError("radius", f"{self.radius!r} is not known", "use a number, 'auto' or 'cv'")
         if not (self.penalty is None and self.constraints is None):
             raise DataError(
                 "radius", f"{self.radius!r} does not take a penalty or constraints into account", "pass a number"

@@ -32,6 +32,7 @@ from .._internal.validation import (
 from ..certificate.certificate import Certificate, certify
 from ..data.features import (
     Autocorrelation,
+    Concatenation,
     FeatureMap,
     Polynomial,
     feature_classes,
@@ -50,6 +51,7 @@ from ..data.files import (
 )
 from ..data.kernels import Kernel
 from ..data.likelihoods import Gaussian
+from ..data.scaled import Scaled
 from ..errors import DataError
 from ..feasibility.exposed import Recession
 from ..penalties.norms import get_norm
@@ -60,7 +62,7 @@ from ..statistics.selection import RadiusChoice
 from .classifier import RatioClassifier
 from .kliep import KLIEP
 from .plugin import PluginRatio
-from .posterior_ratio import PosteriorRatio, _parts
+from .posterior_ratio import PosteriorRatio
 
 __all__ = ["load", "save"]
 
@@ -239,10 +241,11 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     fit.problem_ = problem = _problem(header, arrays)
     fit.solution_ = _solution(header["solution"], arrays, problem)
     fit._finish()
+    fit.feature_choice_ = None
     fit.radius_, fit.radius_choice_ = problem.radius, _choice(header["choice"], arrays, problem.radius)
     fit.n_features_in_ = d = as_count(header["n_features_in"], "n_features_in")
     fit.features_ = _feature_map(header["features"], arrays)
-    if not all(_may_give(part, d, problem.k) for part in _parts(fit.features_)) or np.shape(
+    if not all(_may_give(part, d, problem.k) for part in _leaves(fit.features_)) or np.shape(
         fit.features_(np.arange(1.0, d + 1.0)[None, :])
     ) != (1, problem.k):
         raise DataError("features", f"the map does not give {problem.k} features of {d} columns", CHANGED)
@@ -356,18 +359,31 @@ def _params(stored: Any, kind: type[PosteriorRatio]) -> dict[str, Any]:
 
 def _parameter(state: Any, arrays: dict[str, Any]) -> Any:
     """The estimator's parameter ``features``: a name or a map."""
-    return as_choice(state, "features", feature_classes()) if isinstance(state, str) else _feature_map(state, arrays)
+    return (
+        as_choice(state, "features", (*feature_classes(), "auto"))
+        if isinstance(state, str)
+        else _feature_map(state, arrays)
+    )
 
 
 def _feature_map(state: Any, arrays: dict[str, Any]) -> FeatureMap:
     """A checked feature map."""
     feature_map = from_state(_join(state, arrays))
-    for part in _parts(feature_map):
+    for part in _leaves(feature_map):
         if isinstance(part, Kernel) and (part.points is not None or part.factor is not None):
             points, factor = as_matrix(part.points, "points"), as_matrix(part.factor, "factor")
             if factor.shape != (len(points), len(points)) or not np.all(np.diag(factor)):
                 raise DataError("factor", "is not the triangular factor of the landmarks", CHANGED)
     return feature_map
+
+
+def _leaves(feature_map: FeatureMap) -> tuple[FeatureMap, ...]:
+    """The maps that others are made of."""
+    if isinstance(feature_map, Scaled):
+        return _leaves(feature_map.part)
+    if isinstance(feature_map, Concatenation):
+        return tuple(leaf for part in feature_map.parts for leaf in _leaves(part))
+    return (feature_map,)
 
 
 def _may_give(part: FeatureMap, d: int, k: int) -> bool:

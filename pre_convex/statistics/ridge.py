@@ -2,16 +2,16 @@
 
     [RIDGE]  minimise over θ    loss(Fθ) + ½ Σ_i λ_i θ_i²
 
-The loss is that of the estimator: the Kullback–Leibler loss of [P], or the logistic loss. A part of the features has its
-own λ. Scaled by √(λ of the first part / λ of its own part), the features have one λ, and then the minimiser is also that
-of loss + R‖δ‖₂ for R = λ‖δ‖₂: so separate penalties of the parts become one radius of an ordinary problem.
+The loss is that of the estimator: the Kullback–Leibler loss of [P], or the logistic loss. Each part of the features has
+its own λ. Scaled by √(λ of the first part / λ of its own part), the features have one λ, and then the minimiser is also
+that of loss + R‖δ‖₂ for R = λ‖δ‖₂: so separate penalties of the parts become one radius of an ordinary problem.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -44,7 +44,7 @@ class Sample:
     """
 
     x: Array
-    is_p: Array
+    is_p: Any
     weight: Array
     offset: Array
 
@@ -52,11 +52,11 @@ class Sample:
         """Logistic loss of every row, times its weight: a proper score of log r, whatever the fit has minimised."""
         return np.asarray(self.weight * np.logaddexp(0.0, np.where(self.is_p, -eta, eta)))
 
-    def restricted(self, used: Array) -> Array:
-        """Weights of some of the rows, which again sum to one on each side."""
+    def restricted(self, used: Any) -> Array:
+        """Weights of some of the rows, with the same sum on each side."""
         weight = np.where(used, self.weight, 0.0)
         for side in (self.is_p, ~self.is_p):
-            weight[side] /= weight[side].sum() or 1.0
+            weight[side] *= self.weight[side].sum() / (weight[side].sum() or 1.0)
         return weight
 
 
@@ -74,7 +74,7 @@ class Loss(ABC):
     columns: int = 0
 
     def __init__(self, F: Array, sample: Sample) -> None:
-        self.F = np.column_stack([np.ones(len(F))] * self.columns + [F]) if self.columns else F
+        self.F = np.hstack((np.ones((len(F), self.columns)), F)) if self.columns else F
         self.sample = sample
 
     @abstractmethod
@@ -151,7 +151,7 @@ class Logistic(Loss):
 def ridge(
     loss: Loss, weight: Array, penalty: Array, theta: Array, H: Array | None, tol: float
 ) -> tuple[Array, Array | None]:
-    """Minimiser of [RIDGE] by Newton's method from ``theta``, with the Hessian of an earlier fit while that is good enough.
+    """Minimiser of [RIDGE] by Newton's method, with the Hessian of an earlier fit while that is good enough.
 
     Parameters
     ----------
@@ -183,7 +183,9 @@ def ridge(
         gradient = loss.gradient(point) + penalty * theta
         small = 1e-12 * max(float(np.trace(H)), 1e-300)
         try:
-            step = -cho_solve(cho_factor(H + np.diag(penalty + small), check_finite=False), gradient, check_finite=False)
+            step = -cho_solve(
+                cho_factor(H + np.diag(penalty + small), check_finite=False), gradient, check_finite=False
+            )
         except LinAlgError:
             break
         decrement = -float(gradient @ step)

@@ -15,7 +15,7 @@ from .._internal.snapshots import freeze
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, as_count, as_flag, as_fraction, as_matrix, read_only
-from ..data.kernels import Kernel, median_length_scale, near
+from ..data.kernels import Kernel, near, typical_length_scale
 from ..data.likelihoods import log_likelihood
 from ..errors import DataError, PreConvexError
 from ..feasibility.hull import minimal_radius
@@ -254,7 +254,7 @@ def cross_validated_kernel(
     as_flag(paired, "paired")
     l_p, l_q = log_likelihood(log_lik_p, x_p, "log_lik_p"), log_likelihood(log_lik_q, x_q, "log_lik_q")
     points = np.concatenate([x_p, x_q])
-    median, seed = median_length_scale(points), as_seed(rng)
+    median, seed = typical_length_scale(points, kernel.kind), as_seed(rng)
     best, chosen, failure = -np.inf, None, None
     for multiple in LENGTH_SCALES:
         try:

@@ -19,7 +19,7 @@ from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_ENTRY, as_choice, as_count, as_flag, as_matrix
 from ..data.features import Concatenation, FeatureMap, Linear, Polynomial
-from ..data.kernels import Kernel, median_length_scale
+from ..data.kernels import Kernel, typical_length_scale
 from ..data.likelihoods import log_likelihood
 from ..data.scaled import Scaled
 from ..errors import DataError, PreConvexError
@@ -38,6 +38,8 @@ FEW_LANDMARKS, LANDMARKS, MANY_ROWS = 100, 200, 4_000
 MAX_FEATURES = 500
 #: squared decrement at which a fit ends, times the number of rows
 TOLERANCE = 0.02
+#: standard errors by which a kernel must reduce the held-out loss
+CLEAR = 1.0
 #: name of the candidate without features
 NONE = "none"
 
@@ -88,9 +90,7 @@ class FeatureChoice:
         best = next(one.loss for one in self.candidates if one.name == self.chosen)
         for one in self.candidates:
             mark = "  chosen" if one.name == self.chosen else ""
-            lines.append(
-                f"{one.name:<{width}}  {one.loss:13.5f}  {one.loss - best:10.5f}  {one.std_error:10.5f}{mark}"
-            )
+            lines.append(f"{one.name:<{width}}  {one.loss:13.5f}  {one.loss - best:10.5f}  {one.std_error:10.5f}{mark}")
         return "\n".join(lines)
 
 
@@ -208,7 +208,9 @@ class _Search:
         self.tried = stage
         for kernel, name in self._kernels():
             self.tried.append(self._with_kernel(first, kernel, name))
-        return min(self.tried, key=lambda fits: float(fits.rows.sum()))
+        best = min(self.tried, key=lambda fits: float(fits.rows.sum()))
+        difference = first.rows - best.rows
+        return best if difference.sum() > CLEAR * self._std_error(difference) else first
 
     def _parametric(self, name: str, features: FeatureMap) -> _Fits:
         F = features(self.sample.x)
@@ -221,10 +223,10 @@ class _Search:
         count = min(LANDMARKS if len(x) >= MANY_ROWS else FEW_LANDMARKS, positive.size)
         share = weight[positive] / weight[positive].sum()
         chosen = positive[np.sort(self.rng.choice(positive.size, count, replace=False, p=share))]
-        median, d = median_length_scale(x[positive]), x.shape[1]
         made = []
-        for kind, unit in (("rbf", median), ("additive", median / np.sqrt(d))):
-            for multiple in LENGTH_SCALES if kind == "rbf" or d > 1 else ():
+        for kind in ("rbf", "additive") if x.shape[1] > 1 else ("rbf",):
+            unit = typical_length_scale(x[positive], kind)
+            for multiple in LENGTH_SCALES:
                 try:
                     kernel = Kernel(kind, length_scale=multiple * unit).fitted(x[chosen])
                 except PreConvexError:  # a length scale beyond 1e100
@@ -242,7 +244,9 @@ class _Search:
         sample = self.sample
         F = added if first is None else np.column_stack([first.F, added])
         loss, start = self.loss(F, sample), np.zeros(added.shape[1])
-        theta = [np.append(one, start) for one in (first.theta if first else [np.zeros(loss.columns)] * len(self.train))]
+        theta = [
+            np.append(one, start) for one in (first.theta if first else [np.zeros(loss.columns)] * len(self.train))
+        ]
         fixed = np.zeros(loss.columns) if first is None else first.penalty
         hessians: list[Array | None] = [None] * len(theta)
         # largest useful penalty: a few times the curvature at a ratio of one
@@ -269,20 +273,26 @@ class _Search:
         """Maps, factors of their features, and the radius that penalises the scaled features like [RIDGE]."""
         sample = self.sample
         if not best.maps:
-            F = Linear()(sample.x)
-            factors = 1.0 / _spread(F, sample.weight)
-            moment = np.where(sample.is_p, sample.weight, -sample.weight) @ (F * factors)
-            return (Linear(),), factors, float(np.linalg.norm(moment))
+            return self._nothing()
         loss = self.loss(best.F, sample)
         theta, _ = ridge(loss, sample.weight, best.penalty, best.theta[0], None, 1e-12)
         penalty, delta = best.penalty[loss.columns :], theta[loss.columns :]
         relative = np.sqrt(penalty[0] / penalty)
         radius = float(penalty[0] * np.linalg.norm(delta / relative))
+        if not radius > 0.0:
+            return self._nothing()
         original = np.column_stack([one(sample.x) for one in best.maps])
         unit = np.ones(original.shape[1])
         parametric = sum(one(sample.x[:1]).shape[1] for one in best.maps if not isinstance(one, Kernel))
         unit[:parametric] = _spread(original[:, :parametric], sample.weight)
         return best.maps, relative / unit, radius
+
+    def _nothing(self) -> tuple[tuple[FeatureMap, ...], Array, float]:
+        """Linear features with a radius at which δ is zero."""
+        sample = self.sample
+        factors = 1.0 / _spread(sample.x, sample.weight)
+        moment = np.where(sample.is_p, sample.weight, -sample.weight) @ (sample.x * factors)
+        return (Linear(),), factors, (1.0 + 1e-6) * float(np.linalg.norm(moment)) or 1e-6
 
     def table(self, best: _Fits) -> tuple[Candidate, ...]:
         """All candidates with their losses."""

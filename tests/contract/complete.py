@@ -10,17 +10,19 @@ from typing import Any
 import pre_convex as pre
 from pre_convex import plots
 from pre_convex.applications import detection, explanation
-from pre_convex.statistics import bootstrap, selection
+from pre_convex.statistics import bootstrap, selection, staged
 
 from .kinds import ANY, LOG_WEIGHTS, MATRIX, VECTOR
 from .parts import KNOWN, ON_DISK, PARTS, ROWS, TAKEN
 
-MODULES = (pre, selection, bootstrap, plots, detection, explanation)
+MODULES = (pre, selection, staged, bootstrap, plots, detection, explanation)
 ALL = [*ROWS, *TAKEN, *KNOWN, *(row for part in ON_DISK.values() for row in part.ROWS)]
 #: classes that only the package creates; their methods have rows
 MADE_HERE = {
+    "Candidate": "in the candidates of a FeatureChoice",
     "Certificate": "returned by certify and solve",
     "Explanation": "returned by explain",
+    "FeatureChoice": "returned by staged_features",
     "Hull": "returned by minimal_radius",
     "Peak": "returned by Scan.peaks",
     "Program": "returned by primal_program and dual_program",

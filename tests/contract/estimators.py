@@ -77,6 +77,14 @@ def parameters() -> Iterator[Row]:
     yield from choice(entry, "norm", lambda v: made(norm=v))
     yield from choice(entry, "features", lambda v: made(features=v))
     yield Row(entry, "features", "class", lambda: made(features=pre.Linear))
+    for name, value in {
+        "radius": 0.5,
+        "norm": 1,
+        "divergence": "chi2",
+        "bounds": (0.0, 9.0),
+        "max_weight": 0.5,
+    }.items():
+        yield Row(entry, name, "with automatic features", lambda n=name, v=value: made(features="auto", **{n: v}))
     yield from share(entry, "alpha", lambda v: made(alpha=v))
     yield from count(entry, "cv", lambda v: made(cv=v))
     yield Row(entry, "cv", "more folds than rows", lambda: made(radius="cv", cv=31))

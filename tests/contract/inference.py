@@ -11,6 +11,7 @@ import pre_convex as pre
 from pre_convex.statistics.bootstrap import bootstrap
 from pre_convex.statistics.diagnostics import pareto_k
 from pre_convex.statistics.selection import automatic_radius, cross_validated_kernel, cross_validated_radius
+from pre_convex.statistics.staged import staged_features
 from pre_convex.statistics.theory import conditions, min_eigenvalue, min_eigenvalue_in_ball, weyl_bound
 from pre_convex.statistics.weighted_chi2 import weighted_chi2_sf
 
@@ -101,6 +102,20 @@ def choosing() -> Iterator[Row]:
         yield from log_weights("cross_validated_kernel", name, lambda a, n=name: kernel(**{n: a}), good, skip=("None",))
     yield from count("cross_validated_kernel", "folds", lambda n: kernel(folds=n))
     yield from flag("cross_validated_kernel", "paired", lambda v: kernel(paired=v))
+
+    def staged(**changes: Any) -> Any:
+        return staged_features(**{"x_p": X_P, "x_q": X_Q, **changes})
+
+    for side, good in (("x_p", X_P), ("x_q", X_Q)):
+        yield from matrix("staged_features", side, lambda x, s=side: staged(**{s: x}), good)
+    yield Row("staged_features", "x_q", "another width", lambda: staged(x_q=X_Q[:, :1]))
+    for name, good in (("log_lik_p", np.zeros(30)), ("log_lik_q", np.zeros(40))):
+        yield from log_weights("staged_features", name, lambda a, n=name: staged(**{n: a}), good, skip=("None",))
+    yield from choice("staged_features", "loss", lambda v: staged(loss=v))
+    yield from count("staged_features", "folds", lambda n: staged(folds=n))
+    yield Row("staged_features", "folds", "more than rows", lambda: staged(folds=31))
+    yield from flag("staged_features", "paired", lambda v: staged(paired=v))
+    yield Row("staged_features", "paired", "other rows", lambda: staged(paired=True))
 
 
 def resampling() -> Iterator[Row]:

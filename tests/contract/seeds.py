@@ -7,6 +7,7 @@ import numpy as np
 import pre_convex as pre
 from pre_convex.statistics.bootstrap import bootstrap
 from pre_convex.statistics.selection import automatic_radius, cross_validated_kernel, cross_validated_radius
+from pre_convex.statistics.staged import staged_features
 
 from .applications import DETECTOR, explained
 from .kinds import seed
@@ -24,6 +25,7 @@ ROWS: list[Row] = [
     *seed("automatic_radius", "rng", lambda s: automatic_radius(FIT.problem_, rng=s)),
     *seed("cross_validated_radius", "rng", lambda s: cross_validated_radius(FIT.problem_, rng=s)),
     *seed("cross_validated_kernel", "rng", lambda s: cross_validated_kernel(pre.Kernel(), X_P, X_Q, None, None, rng=s)),
+    *seed("staged_features", "rng", lambda s: staged_features(X_P, X_Q, rng=s)),
     *seed("Detector.background", "rng", lambda s: DETECTOR.background(3, rng=s)),
     *seed("explain", "rng", lambda s: explained(rng=s)),
 ]

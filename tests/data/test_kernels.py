@@ -20,3 +20,13 @@ def test_the_median_length_scale_is_the_median_distance():
     x = np.random.default_rng(0).normal(size=(200, 2))
     distances = np.sqrt(((x[:, None] - x[None]) ** 2).sum(-1))
     assert median_length_scale(x) == pytest.approx(np.median(distances[np.triu_indices(200, 1)]))
+
+
+def test_the_additive_kernel_is_a_mean_over_columns():
+    x = np.random.default_rng(0).normal(size=(7, 3))
+    kernel = pre.Kernel("additive", length_scale=0.7)
+    single = [pre.Kernel(length_scale=0.7).gram(x[:, [c]], x[:, [c]]) for c in range(3)]
+    np.testing.assert_allclose(kernel.gram(x, x), np.mean(single, axis=0), atol=1e-14)
+    fitted = pre.Kernel("additive").fitted(x)
+    np.testing.assert_allclose(fitted(x) @ fitted(x).T, fitted.gram(x, x), atol=1e-8)
+    assert fitted.length_scale == pytest.approx(pre.Kernel().fitted(x).length_scale / np.sqrt(3.0))

@@ -47,6 +47,14 @@ def test_a_loaded_kernel_takes_new_landmarks_when_it_is_refitted(tmp_path):
     assert again.features_.points.min() > 40.0
 
 
+def test_a_fit_with_automatic_features_can_be_saved(tmp_path):
+    x_p, x_q, *_ = samples(100)
+    fit = pre.KLIEP("auto").fit(x_p, x_q)
+    copy = pre.load(pre.save(fit, tmp_path / "auto.npz"))
+    np.testing.assert_array_equal(copy.log_ratio(2.0 * x_q), fit.log_ratio(2.0 * x_q))
+    assert (copy.features, copy.feature_choice_) == ("auto", None)
+
+
 def no_npz(path):
     path.write_bytes(b"not a file of ours")
 
