@@ -24,6 +24,8 @@ def matrices():
 def edits(x):
     """Views of x that are edited in place, one way each."""
     yield lambda: x.__imul__(2)
+    yield lambda: x.__imul__(-1)
+    yield lambda: x[..., -1:].__imul__(-1)
     yield lambda: x[3:5].__iadd__(1)
     yield lambda: x.__setitem__(slice(None), x[::-1].copy())
     yield lambda: x.__setitem__(slice(None), np.sort(x, axis=0))
@@ -35,7 +37,7 @@ def edits(x):
 @pytest.mark.parametrize("name", matrices())
 def test_a_checksum_sees_every_edit(name, piece, monkeypatch):
     monkeypatch.setattr(snapshots, "PIECE_BYTES", piece)
-    for i in range(6):
+    for i in range(8):
         x = matrices()[name]
         before, same = checksum(x), checksum(x.copy(order="K"))
         list(edits(x))[i]()
@@ -61,6 +63,18 @@ def test_two_swapped_rows_of_indicators_are_seen():
             x[[0, other]] = x[[other, 0]]
             assert checksum(x) != plain
             x[[0, other]] = x[[other, 0]]
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 20, 23, 51])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_flipped_signs_do_not_cancel(columns, dtype):
+    x = np.random.default_rng(2).normal(size=(1_100_000 // columns, columns)).astype(dtype)
+    plain = checksum(x)
+    for some in (np.s_[:], np.s_[:, -1], np.s_[::2], np.s_[: len(x) // 2], np.s_[100:356]):
+        x[some] *= -1
+        assert checksum(x) != plain
+        x[some] *= -1
+    assert checksum(x) == plain
 
 
 def test_small_arrays_are_copied_and_large_ones_checked(monkeypatch):
