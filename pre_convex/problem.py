@@ -693,7 +693,7 @@ class RatioProblem:
         delta = self._delta(delta)
         self.require_exponential("tilt()")
         summary = tilt(self.rows, delta, covariance=as_flag(covariance, "covariance"))
-        return replace(summary, log_z=summary.log_z + float(self.target @ delta), mean=summary.mean + self.target)
+        return summary._replace(log_z=summary.log_z + float(self.target @ delta), mean=summary.mean + self.target)
 
     def value(self, delta: Any) -> float:
         """ℓ_R(δ), the objective of [P]; zero at δ = 0.

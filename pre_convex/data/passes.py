@@ -11,10 +11,9 @@ origin of the rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import partial
 from operator import add, itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,8 +39,7 @@ COVARIANCE_DOMINATES = 20
 SMALL, LARGE = 1e-200, 1e200
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
+class Summary(NamedTuple):
     """Log Z, mean and covariance of F under the tilted weights of some rows.
 
     Examples
@@ -105,12 +103,12 @@ def _minus_shift(heights: Any, rows: Rows, direction: Array) -> Any:
 
 def _finish_tilt(summary: Summary, rows: Rows, delta: Array) -> Summary:
     """The summary relative to the origin, with zero variances where they are round-off."""
-    if summary.covariance is not None:
-        H = zero_noise_variances(summary.covariance, summary.mean)
-        summary = replace(summary, covariance=H)
-    if rows.shift is None:
-        return summary
-    return replace(summary, log_z=_minus_shift(summary.log_z, rows, delta), mean=summary.mean - rows.shift)
+    log_z, mean, H, ess = summary
+    if H is not None:
+        H = zero_noise_variances(H, mean)
+    if rows.shift is not None:
+        log_z, mean = _minus_shift(log_z, rows, delta), mean - rows.shift
+    return Summary(log_z, mean, H, ess)
 
 
 def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
@@ -158,39 +156,39 @@ def _scaled_moments(rows: Rows, delta: Array, covariance: bool = True) -> Summar
         if mass == 0.0:
             continue
         if peak > top:  # rescale the sums so far to the new maximum
-            shrink = math.exp(top - peak)
+            shrink, grow = math.exp(top - peak), 1.0
             total, squares, top = total * shrink, squares * shrink**2, peak
-            if scatter is not None:
-                scatter *= shrink
-            grow = 1.0
         else:
-            grow = math.exp(peak - top)
+            shrink, grow = 1.0, math.exp(peak - top)
             if grow == 0.0:  # negligible compared with the rows so far
                 continue
         squares += grow**2 * float(z @ z)
         centre = z @ f
         centre /= mass
         mass *= grow
-        share = mass / (total + mass)
-        move = centre - mean
         if scatter is not None:
             g = np.subtract(f, centre, out=f if own else buffer[: len(f)])
             if not equal:
                 np.sqrt(z, out=z)
                 g *= z[:, None]
             product = g.T @ g
-            if grow != 1.0:
-                product *= grow
-            scatter += product
             if total > 0.0:
-                scatter += (mass * (1.0 - share)) * np.outer(move, move)
-        mean += share * move
+                move = centre - mean
+                scatter *= shrink
+                product *= grow
+                scatter += product
+                scatter += (mass * total / (total + mass)) * np.outer(move, move)
+            else:
+                scatter = product
         total += mass
+        mean += (mass / total) * (centre - mean)
     if total == 0.0:
         return Summary(-np.inf, mean, scatter)
     if uniform:
         top += float(rows.log_base[0])
-    return Summary(top + math.log(total), mean, None if scatter is None else scatter / total, total**2 / squares)
+    if scatter is not None:
+        scatter /= total
+    return Summary(top + math.log(total), mean, scatter, total**2 / squares)
 
 
 def logits(rows: Rows, delta: Array) -> Array:

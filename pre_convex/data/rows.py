@@ -185,13 +185,13 @@ class Rows:
         """The origin as it has to be subtracted from the stored features."""
         return self.shift if self.centre is None else self.origin
 
-    @property
+    @cached_property
     def chunk_rows(self) -> int:
         """Rows of one chunk."""
         n, k = self.shape
         return min(max(256, CHUNK_NUMBERS // max(k, 1)), max(n, 1))
 
-    @property
+    @cached_property
     def long_chunk_rows(self) -> int:
         """Rows of one chunk in passes that add a k by k matrix per chunk."""
         return min(max(self.chunk_rows, 4 * self.shape[1]), max(self.shape[0], 1))

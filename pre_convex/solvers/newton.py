@@ -106,6 +106,7 @@ class Descent:
     ) -> None:
         self.level, self.penalty, self.settings, self.clock, self.shift = level, penalty, settings, clock, shift
         self.curvature, self.variances = curvature, np.zeros(0) if variances is None else variances
+        self.ignored = np.zeros(0)  # parts of the gradient that steps may ignore
         self.exact = curvature is None  # passes may compute covariances
         wide = shift.size >= WIDE
         self.secant_below, self.slow = (SECANT_BELOW_WIDE, SLOW_WIDE) if wide else (SECANT_BELOW, SLOW)
@@ -132,6 +133,8 @@ class Descent:
             assert H is not None  # computed by the first pass, or given
             if not self.variances.size:
                 self.variances = np.where(H.diagonal() > 0.0, H.diagonal(), 1.0)
+            if not self.ignored.size:
+                self.ignored = GRADIENT_LEFT * np.sqrt(self.variances)
             d = self._direction(point, H, damping)
             self.decrement, Hd = math.inf, None
             if d is not None:
@@ -189,12 +192,14 @@ class Descent:
 
     def _misses_gradient(self, point: Point, Hd: Array | None) -> bool:
         """Whether the step ignores part of the gradient, because a few rows take all the weight and H is singular."""
-        free = self.penalty.unpenalised(point.delta.size)
-        if Hd is None or not free.size:
+        if Hd is None:
             return False
-        left = np.abs(point.gradient + Hd)[free]
-        missed = left > GRADIENT_LEFT * np.sqrt(self.variances[free])
-        return bool(missed.any() and np.any(left > 1e-8 * np.abs(point.gradient[free])))
+        left = np.abs(point.gradient + Hd)
+        missed = left > self.ignored
+        if not np.logical_or.reduce(missed):
+            return False
+        free = self.penalty.unpenalised(point.delta.size)
+        return bool(missed[free].any() and np.any(left[free] > 1e-8 * np.abs(point.gradient[free])))
 
     def _decrement(self, point: Point, d: Array, Hd: Array) -> float:
         """Decrease of the model along d: d'Hd without a penalty, and at least that with one."""
