@@ -10,7 +10,6 @@ is min over c of −c − ⟨b,δ⟩ + Σ_j φ*_j(c + ⟨δ,F_j⟩), and [D] max
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np

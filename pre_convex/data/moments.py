@@ -16,7 +16,7 @@ import numpy as np
 from .._internal.entropy import exponentiate
 from .._internal.linear_algebra import solve_psd, zero_noise_variances
 from .._internal.typing import Array, Index
-from .passes import COVARIANCE_DOMINATES, in_order, tilt
+from .passes import COVARIANCE_DOMINATES, tilt
 from .rows import Rows
 
 __all__ = ["PMoments", "QMoments", "p_moments", "q_moments"]
@@ -95,7 +95,8 @@ def q_moments(rows: Rows, delta: Array, columns: Index | None = None) -> QMoment
     columns : ndarray of int, optional
         Columns in which a row must equal the origin to have a weight μ_j.
     """
-    work = partial(_q_sums, delta=delta, columns=columns, keep_logits=rows.in_memory)
+    logits = np.empty(rows.shape[0]) if rows.in_memory else None
+    work = partial(_q_sums, delta=delta, columns=columns, logits=logits, first=rows.start)
     sums: _QSums = rows.reduce(work, _QSums.merge, _cost(delta.size))
     mass = float(sums.tilted[0, 0])
     tilted, squared, mixed = sums.tilted / mass, sums.squared / mass**2, sums.mixed / mass
@@ -120,7 +121,7 @@ def q_moments(rows: Rows, delta: Array, columns: Index | None = None) -> QMoment
         base_squares=float(sums.base[1, 0]),
         base_mean=base_mean,
         base_variance=sums.base[1, 1:] / sums.base[0, 0] - np.square(base_mean),
-        logits=in_order(sums.logits) if rows.in_memory else None,
+        logits=logits,
     )
 
 
@@ -146,7 +147,6 @@ class _QSums:
     squared: Array
     mixed: Array
     base: Array
-    logits: list[tuple[int, Array]]
 
     def raise_top(self, top: float) -> None:
         """Change to larger units."""
@@ -165,27 +165,26 @@ class _QSums:
         self.squared += other.squared
         self.mixed += other.mixed
         self.base += other.base
-        self.logits += other.logits
         return self
 
 
-def _q_sums(rows: Rows, delta: Array, columns: Index | None, keep_logits: bool) -> _QSums:
+def _q_sums(rows: Rows, delta: Array, columns: Index | None, logits: Array | None, first: int) -> _QSums:
+    """Sums over a block, whose logits go to their place among those of all rows, which begin with row ``first``."""
     (n, k), uniform = rows.shape, rows.uniform
     square, size = (k + 1, k + 1), rows.long_chunk_rows
-    logits = np.empty(n if keep_logits else 0)
-    sums = _QSums(
-        -np.inf, np.zeros(square), np.zeros(square), np.zeros(k + 1), np.zeros((2, k + 1)), [(rows.start, logits)]
-    )
+    sums = _QSums(-np.inf, np.zeros(square), np.zeros(square), np.zeros(k + 1), np.zeros((2, k + 1)))
     buffer = np.empty((size, k), order="F" if rows.features.flags.fnc else "C")
+    kept = None if logits is None else logits[rows.start - first : rows.start - first + n]
+    equal = np.full(size if uniform else 0, math.exp(rows.log_base[0]) if uniform and n else 0.0)
     for chunk, f in rows.chunks(size):
         a, g = rows.log_base[chunk], buffer[: len(f)]
         z = f @ delta
         z += a
         if columns is not None and columns.size:
             z[np.any(f[:, columns] != 0.0, axis=1)] = -np.inf
-        if keep_logits:
-            logits[chunk] = z
-        base = np.exp(a)
+        if kept is not None:
+            kept[chunk] = z
+        base = equal[: len(f)] if uniform else np.exp(a)
         _add_first(sums.base[0], base, f)
         sums.base[1, 0] += base @ base
         sums.base[1, 1:] += base @ np.multiply(f, f, out=g)

@@ -257,8 +257,8 @@ def _from_sums(tilted: TiltedProblem) -> dict[str, Any]:
     spread = _standard_deviation(q.base_mean + problem.target, q.base_variance)
     unit = np.where(spread > 0.0, spread, 1.0)
     k_p = k_mu = float("nan")
-    if tilted.in_memory:
-        k_p, k_mu = _tail_indices(problem, safe_log(tilted.mu))
+    if q.logits is not None:  # the rows are in memory
+        k_p, k_mu = _tail_indices(problem, q.logits)
     return {
         "n_p": tilted.rows_p.shape[0],
         "n_q": problem.n_q,
@@ -275,7 +275,7 @@ def _from_sums(tilted: TiltedProblem) -> dict[str, Any]:
 
 
 def _tail_indices(problem: RatioProblem, log_mu: Array) -> tuple[float, float]:
-    """Tail indices of the p weights and of μ; nan without arviz-stats."""
+    """Tail indices of the p weights and of μ, from logs up to a constant; nan without arviz-stats."""
     try:
         return pareto_k(problem.log_weights_p), pareto_k(log_mu)
     except MissingExtraError:
