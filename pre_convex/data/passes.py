@@ -35,8 +35,9 @@ __all__ = [
 
 #: number of features above which a covariance costs more per entry than a plain pass spends on reading and writing
 COVARIANCE_DOMINATES = 20
-#: sums of unscaled weights within these bounds had neither overflow nor loss by underflow
+#: sums of unscaled weights within these bounds had neither overflow nor loss by underflow, in float64 and float32
 SMALL, LARGE = 1e-200, 1e200
+SMALL_SINGLE, LARGE_SINGLE = 1e-20, 1e30
 
 
 class Summary(NamedTuple):
@@ -72,7 +73,7 @@ class Summary(NamedTuple):
         return Summary(log_z, self.mean + share * move, covariance, ess)
 
 
-def tilt(rows: Rows, delta: Array, *, covariance: bool = True) -> Summary:
+def tilt(rows: Rows, delta: Array, *, covariance: bool = True, rough: bool = False) -> Summary:
     """One pass at δ: log Z, mean and, optionally, covariance of F under μ(δ) of [LINK].
 
     Parameters
@@ -83,13 +84,16 @@ def tilt(rows: Rows, delta: Array, *, covariance: bool = True) -> Summary:
         Ratio parameter.
     covariance : bool, default True
         Whether to accumulate the covariance, the Hessian of ℓ; it costs two to three plain passes.
+    rough : bool, default False
+        Whether six digits are enough, so that float32 rows need not be converted; not with a covariance.
 
     Returns
     -------
     Summary
         Relative to the origin of the rows.
     """
-    work = partial(_scaled_moments if covariance else _unscaled_moments, delta=delta)
+    kernel = _scaled_moments if covariance else _single_moments if rough else _unscaled_moments
+    work = partial(kernel, delta=delta)
     cost = max(1.0, delta.size / COVARIANCE_DOMINATES) if covariance else 1.0
     return _finish_tilt(rows.reduce(work, Summary.merge, cost), rows, delta)
 
@@ -133,6 +137,28 @@ def _unscaled_moments(rows: Rows, delta: Array) -> Summary:
     log_z = math.log(total)
     ess = total / (squares / total) if 0.0 < squares < math.inf else math.nan
     return Summary(log_z + float(rows.log_base[0]) if uniform else log_z, mean / total, None, ess)
+
+
+def _single_moments(rows: Rows, delta: Array) -> Summary:
+    """The same with float32 arithmetic inside a chunk, for rows that are float32; six digits of log Z and mean."""
+    if rows.features.dtype != np.float32 or rows.centre is not None:
+        return _unscaled_moments(rows, delta)
+    (n, k), uniform, size = rows.shape, rows.uniform, rows.chunk_rows
+    total, squares, mean, direction = 0.0, 0.0, np.zeros(k), delta.astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, n, size):
+            f = rows.features[start : start + size]
+            z = f @ direction
+            if not uniform:
+                z += rows.log_base[start : start + size]
+            np.exp(z, out=z)
+            total += float(z.sum())
+            squares += float(z.dot(z))
+            mean += z.dot(f)
+    if not (SMALL_SINGLE < total < LARGE_SINGLE and squares > 0.0 and np.all(np.isfinite(mean))):
+        return _unscaled_moments(rows, delta)
+    log_z = math.log(total) + (float(rows.log_base[0]) if uniform else 0.0)
+    return Summary(log_z, mean / total, None, total**2 / squares)
 
 
 def _scaled_moments(rows: Rows, delta: Array, covariance: bool = True) -> Summary:

@@ -62,7 +62,8 @@ class Tilt:
     """Log Z, mean and, if asked for, covariance of F − b under μ(δ), on the rows of one level; answer: Summary.
 
     ``weighted`` makes the rows of a sample count for all rows; otherwise they keep the weights that they have among all
-    rows. ``guess`` is an approximate log Z, which only affects speed.
+    rows. ``guess`` is an approximate log Z, which only affects speed. ``rough`` allows float32 arithmetic, where that
+    is faster: six digits are enough far from the solution.
     """
 
     delta: Array
@@ -70,6 +71,7 @@ class Tilt:
     level: int = ALL
     weighted: bool = True
     guess: float = 0.0
+    rough: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -193,7 +195,7 @@ class Alone:
         match request:
             case Tilt():
                 rows = (self.weighted if request.weighted else self.rows)[request.level]
-                return tilt(rows, request.delta, covariance=request.covariance)
+                return tilt(rows, request.delta, covariance=request.covariance, rough=request.rough)
             case Lowest():
                 return lowest(self.rows[request.level], request)
             case Sizes():

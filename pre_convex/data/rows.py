@@ -26,6 +26,7 @@ __all__ = [
     "Split",
     "Subset",
     "check_column_scale",
+    "fits_single",
     "inclusion_probability",
     "make_rows",
     "split_origin",
@@ -53,6 +54,8 @@ PROBE_ROWS = 1000
 NEAR = 4.0
 #: rows of a few numbers that are joined to one long row
 ROWS_TOGETHER = 50
+#: largest entry of a column in float32 arithmetic, whose limit is 3e38, and one over the smallest
+SINGLE = 1e12
 #: numbers subtracted at once from neighbouring short rows: NumPy is slow on rows of a few numbers
 SUBTRACTED_TOGETHER = 8000
 
@@ -152,6 +155,11 @@ class Rows:
         rows = Rows(self.features, log_base, self.origin, self.start, (self.centre, self.shift))
         rows.accuracy = self.accuracy
         return rows
+
+    @property
+    def single(self) -> bool:
+        """Whether passes in float32 arithmetic are faster and keep six digits."""
+        return self.features.dtype == np.float32 and self.centre is None and fits_single(self.features)
 
     @cached_property
     def reach(self) -> Reach:
@@ -359,6 +367,12 @@ def _subtract(f: Array, point: Array, tiled: Array, out: Array) -> Array:
     np.subtract(f[:whole].reshape(shape), tiled, out=out[:whole].reshape(shape))
     np.subtract(f[whole:], point, out=out[whole:])
     return out
+
+
+def fits_single(F: Array) -> bool:
+    """Whether products and sums of the features are far from the limits of float32, judged by a sample of rows."""
+    size = np.abs(F[:: max(1, len(F) // PROBE_ROWS)]).max(axis=0)
+    return bool(np.all((size == 0.0) | ((size > 1.0 / SINGLE) & (size < SINGLE))))
 
 
 def check_column_scale(F: Array, name: str = "features_q") -> None:

@@ -240,7 +240,8 @@ def _answers(
         Arithmetic(np.abs(targets[w]), np.abs(problems.targets[w]), depth, depth, n, offsets[w]) for w in range(W)
     ]
     starts = [None] * W if start is None else list(start)
-    staged = [Staged(n, k, terms[w], settings, arithmetic[w], starts[w]) for w in range(W)]
+    rough = batch.single
+    staged = [Staged(n, k, terms[w], settings, arithmetic[w], starts[w], rough=rough) for w in range(W)]
     together = Together(batch, targets, base)
     exposed = _exposed(problems)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -38,17 +38,23 @@ MAX_TRIALS = 40
 FIRST_DAMPING, DAMPING_FACTOR, LAST_DAMPING = 1e-8, 100.0, 1e4
 #: part of the gradient that a step may ignore, in standard deviations of the features, and the damping that mends it
 GRADIENT_LEFT, GRADIENT_DAMPING = 1e-6, 1e-6
-#: round-off of a value, relative to the numbers that it is computed from
-ROUND_OFF = 1e-14
+#: round-off of a value, relative to the numbers that it is computed from, in float64 and in a rough pass
+ROUND_OFF, ROUGH = 1e-14, 1e-6
+#: squared decrement above which the next pass may be rough, and is certainly not the last one
+ROUGH_ABOVE = 1e-6
 
 
 class Point(NamedTuple):
-    """δ with the result of its pass: the loss ℓ(δ) = log Z, its gradient, the penalty, and the value's round-off."""
+    """δ with the result of its pass: the loss ℓ(δ) = log Z, its gradient, the penalty, and the value's round-off.
+
+    A rough pass may have used float32 arithmetic, and nothing is ever concluded from it.
+    """
 
     delta: Array
     summary: Summary
     penalty: float
     noise: float
+    rough: bool = False
 
     @property
     def loss(self) -> float:
@@ -88,6 +94,8 @@ class Descent:
 
     Attributes
     ----------
+    rough : bool
+        Whether passes far from the solution may be rough; False by default.
     decrement : float
         Squared Newton decrement at the last point: the expected decrease of the value, times two.
     reason : str
@@ -111,7 +119,7 @@ class Descent:
         wide = shift.size >= WIDE
         self.secant_below, self.slow = (SECANT_BELOW_WIDE, SLOW_WIDE) if wide else (SECANT_BELOW, SLOW)
         self.always = level.size * shift.size <= TINY  # every pass computes the covariance
-        self.iterations = self.passes = 0
+        self.iterations, self.passes, self.rough = 0, 0, False
         self.decrement, self.largest_decrement, self.low_value = math.inf, 0.0, -LOW_VALUE
         self.reason = ""
 
@@ -119,12 +127,21 @@ class Descent:
         """A pass at δ, with the covariance if the last one may be outdated."""
         self.passes += 1
         covariance = self.exact and (self.always or self.decrement > self.secant_below)
-        summary = yield Tilt(delta, covariance, self.level.number, guess=guess)
+        rough = self.rough and not covariance and self.decrement > ROUGH_ABOVE
+        summary = yield Tilt(delta, covariance, self.level.number, guess=guess, rough=rough)
         size = 1.0 + abs(summary.log_z) + float(self.shift @ np.abs(delta))
-        return Point(delta, summary, self.penalty.value(delta), ROUND_OFF * size)
+        return Point(delta, summary, self.penalty.value(delta), (ROUGH if rough else ROUND_OFF) * size, rough)
 
     def run(self, point: Point, aim: float, limit: int | None = None) -> Requests[Point]:
         """Step until the squared decrement is at most ``aim``, no step makes progress, or a limit is reached."""
+        point = yield from self._run(point, aim, limit)
+        if point.rough:  # whatever ended the steps is judged again in float64
+            self.rough = False
+            point = yield from self.at(point.delta, point.loss)
+            point = yield from self._run(point, aim, limit)
+        return point
+
+    def _run(self, point: Point, aim: float, limit: int | None) -> Requests[Point]:
         limit = limit or self.settings.max_iter or MAX_ITERATIONS
         last, at_round_off, damping = math.inf, False, 0.0
         while True:

@@ -111,6 +111,8 @@ class Staged:
         Whether to stop at once if the columns are too close to collinear for this basis.
     verbose : bool, default False
         Whether to print each stage.
+    rough : bool, default False
+        Whether passes over all rows are faster in float32, so that all but the last ones should use it.
     """
 
     n: int
@@ -122,6 +124,7 @@ class Staged:
     row_cost: float = 20.0
     collinear_ends: bool = True
     verbose: bool = False
+    rough: bool = False
     trace: list[Stage] = field(default_factory=list)
     clock: Clock = field(default_factory=Clock)
 
@@ -159,7 +162,9 @@ class Staged:
         return Outcome(point, proof, descent.iterations, descent.passes, descent.reason, may_diverge=may_diverge)
 
     def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
-        return Descent(level, self.penalty, self.settings, self.clock, self.arithmetic.shift, curvature, variances)
+        descent = Descent(level, self.penalty, self.settings, self.clock, self.arithmetic.shift, curvature, variances)
+        descent.rough = self.rough and level.number == ALL
+        return descent
 
     def _from_sample(self, first: Descent, point: Point) -> Requests[tuple[Level | None, Descent, Point]]:
         """Solve the sample, then the subset S, both to their sampling error; (S, descent on all rows, its first point).
@@ -364,6 +369,7 @@ def _stages(
     staged = Staged(
         n, k, penalty, settings, arithmetic_of(problem), start,
         row_cost=problem.rows.subset_cost, collinear_ends=collinear_ends, verbose=verbose,
+        rough=problem.rows.in_memory and problem.rows.single,
     )  # fmt: skip
     outcome = Alone(problem.rows).run(staged.run())
     point = outcome.point
