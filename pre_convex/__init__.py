@@ -29,6 +29,7 @@ _HOMES = {
     "LSIF": "estimators",
     "LagProducts": "data.features",
     "Linear": "data.features",
+    "LogisticProblem": "logistic",
     "MissingExtraError": "errors",
     "PluginRatio": "estimators",
     "Polynomial": "data.features",
@@ -40,6 +41,7 @@ _HOMES = {
     "RatioClassifier": "estimators",
     "RatioProblem": "problem",
     "Recession": "feasibility",
+    "SeparationError": "errors",
     "Settings": "solvers",
     "Solution": "solution",
     "Solutions": "solvers",
@@ -107,6 +109,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .errors import MissingExtraError as MissingExtraError
     from .errors import PreConvexError as PreConvexError
     from .errors import PreConvexWarning as PreConvexWarning
+    from .errors import SeparationError as SeparationError
     from .errors import SolveError as SolveError
     from .errors import UnknownSolverError as UnknownSolverError
     from .estimators import KLIEP as KLIEP
@@ -121,6 +124,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .feasibility import Position as Position
     from .feasibility import Recession as Recession
     from .feasibility import minimal_radius as minimal_radius
+    from .logistic import LogisticProblem as LogisticProblem
     from .problem import RatioProblem as RatioProblem
     from .programs import Program as Program
     from .programs import dual_program as dual_program

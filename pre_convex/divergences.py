@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import xlog1py
@@ -292,6 +292,9 @@ class Link:
     divergence: Divergence
     lower: Array | float = 0.0
     upper: Array | float = np.inf
+    #: what the weights sum to, and known parts of s
+    mass: ClassVar[float] = 1.0
+    offset: ClassVar[float] = 0.0
 
     @property
     def per_row(self) -> bool:

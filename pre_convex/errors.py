@@ -18,6 +18,7 @@ __all__ = [
     "MissingExtraError",
     "PreConvexError",
     "PreConvexWarning",
+    "SeparationError",
     "SolveError",
     "UnknownSolverError",
 ]
@@ -184,6 +185,49 @@ class BoundaryError(SolveError):
     sequence. For a target at the smallest or largest q value of a feature, :func:`~pre_convex.solve` returns a solution
     instead, whose ``recession`` names the coefficients that run to infinity.
     """
+
+
+class SeparationError(SolveError):
+    """A combination of features separates the two samples, so logistic regression has no finite solution.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    solution : Solution, optional
+        Its ``delta`` is the direction.
+    direction : ndarray of shape (k,), optional
+        Direction v of unit length: ⟨v, f⟩ is at least the threshold on every p row and at most that on every q row, and
+        not equal to it on all of them.
+    threshold : float, default nan
+        The threshold.
+    features : tuple of str, default ()
+        Features that the direction uses.
+    advised_radius : float, default nan
+        A radius of the size of the noise of the means; every positive radius has a solution.
+
+    Attributes
+    ----------
+    direction, threshold, features, advised_radius
+        As given.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        solution: Any = None,
+        direction: Any = None,
+        threshold: float = math.nan,
+        features: tuple[str, ...] = (),
+        advised_radius: float = math.nan,
+    ) -> None:
+        super().__init__(message, solution)
+        self.direction, self.threshold, self.features = direction, threshold, features
+        self.advised_radius = advised_radius
+
+    def __reduce__(self) -> Any:
+        facts = (self.direction, self.threshold, self.features, self.advised_radius)
+        return type(self), (str(self), self.solution, *facts)
 
 
 class InfeasibleError(SolveError):

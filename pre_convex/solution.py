@@ -34,6 +34,7 @@ class Status(StrEnum):
     )
     CLAIMED = "Claimed: the solver calls the answer optimal; terms of the weights are not covered by the certificate."
     INFEASIBLE = "Infeasible: the target is further from the hull than the radius; see the minimal radius."
+    SEPARATED = "Separated: a direction separates the samples, so no finite delta is optimal; use a positive radius."
     FAILED = "Failed: the solver returned no usable numbers; try another solver."
 
     @property

@@ -19,6 +19,7 @@ LAYERS = [
     ["data"],
     ["penalties"],
     ["problem"],
+    ["logistic"],
     ["programs"],
     ["feasibility"],
     ["certificate"],

@@ -41,6 +41,8 @@ def test_bad_input_raises_an_error_that_names_the_argument(rows):
         elif isinstance(error, pre.InfeasibleError):
             assert error.minimal_radius > 0.0
             assert np.all(np.isfinite(error.direction))
+        elif isinstance(error, pre.SeparationError):
+            assert np.isclose(np.linalg.norm(error.direction), 1.0)
         else:
             assert isinstance(error, IndexError)
 

@@ -29,6 +29,8 @@ from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, MAX_PARAMETER, as_vector, check_tol
 from ..data.passes import Summary, tilt
 from ..data.requests import ALL, Alone, Requests, Sizes, Tilt
+from ..errors import DataError
+from ..logistic import LogisticProblem
 from ..penalties import BallPenalty, Penalty, Trial, make_penalty
 from ..problem import RatioProblem, as_problem
 from .lift import Arithmetic, Lifted, RoundOff, lift, lift_in_own_coordinates
@@ -388,14 +390,19 @@ def certificate_of(
 
 @single_threaded_blas()
 def certify(
-    problem: RatioProblem, delta: Any, mu: Any = None, *, penalty: Any = None, constraints: Any = None
+    problem: RatioProblem | LogisticProblem,
+    delta: Any,
+    mu: Any = None,
+    *,
+    penalty: Any = None,
+    constraints: Any = None,
 ) -> Certificate:
     """Certificate of any (δ, μ), however they were computed.
 
     Parameters
     ----------
-    problem : RatioProblem
-        The problem that (δ, μ) is an answer to.
+    problem : RatioProblem or LogisticProblem
+        The problem that (δ, μ) is an answer to; for a logistic problem δ gets the intercept that is best for it.
     delta : array of shape (k,)
         Ratio parameter δ; entries up to 1e150 in size.
     mu : array of shape (n_q,), optional
@@ -415,6 +422,12 @@ def certify(
     >>> round(certify(problem, [0.0], mu=[0.75, 0.25]).gap, 9)  # optimal weights, but δ is not
     0.130812036
     """
+    if isinstance(problem, LogisticProblem):
+        from .logistic import certify_logistic  # imports from this module
+
+        if mu is not None:
+            raise DataError("mu", "is for a RatioProblem", "leave it out")
+        return certify_logistic(problem, delta, penalty=penalty, constraints=constraints)
     problem = as_problem(problem)
     delta = as_vector(delta, "delta", problem.k, limit=MAX_PARAMETER)
     terms = make_penalty(problem, penalty, constraints)

@@ -203,7 +203,7 @@ class _Lift:
     def _misses(self, V: Array, found: LiftMoments) -> tuple[Array, Array]:
         """What the moments of μ miss in coordinates V, and a bound on its round-off."""
         k, depth, size, r = V.shape[1], self.arithmetic.depth, np.abs(V), self.trial.residual
-        moment = self.sizes.moment + np.abs(r) * self.sizes.moment[0]
+        moment = self.sizes.moment + np.abs(r) * max(self.sizes.moment[0], 1.0)
         error = size @ (self.trial.error + UNIT * (k + 4) * moment) + EPS * np.abs(V[:, 0])
         if self.level == ALL:
             error += found.peak * (self.round_off.mass + UNIT * (depth + 8) * self.sizes.moment[0])

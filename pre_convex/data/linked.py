@@ -156,9 +156,9 @@ def linked_tilt(rows: Rows, link: Link, theta: Array, *, covariance: bool = True
     loss, squares, moment, gram = parts
     gradient = _shifted_moment(moment, rows)
     ess = moment[0] ** 2 / squares if squares > 0.0 else math.nan
-    gradient[0] -= 1.0
+    gradient[0] -= link.mass
     H = _shifted_gram(gram, rows) if covariance else None
-    return Summary(float(loss - theta[0]), gradient, H, ess)
+    return Summary(float(loss - link.mass * theta[0]), gradient, H, ess)
 
 
 def _offset(rows: Rows, theta: Array) -> float:
@@ -265,6 +265,17 @@ def _lift(rows: Rows, link: Link, request: LiftRequest) -> LiftMoments:
     return LiftMoments(mean, second, peak, moving, squares)
 
 
+def _missing_mass(found: LiftMoments, link: Link, request: LiftRequest) -> LiftMoments:
+    """The moments of weights that sum to one, if those of the link are differences from other such weights.
+
+    In coordinates that vanish on all rows, moments may then be off by twice the largest entry and by V r.
+    """
+    if link.mass:
+        return found
+    V, relaxed = request.V, request.V[:, 1:] @ request.r[1:]
+    return found._replace(mean=found.mean + (V[:, 0] + relaxed), peak=2.0 * found.peak + np.abs(relaxed))
+
+
 def _merge_lifts(one: LiftMoments, other: LiftMoments) -> LiftMoments:
     return LiftMoments(
         one.mean + other.mean,
@@ -286,9 +297,9 @@ def _magnitude(rows: Rows, link: Link, theta: Array) -> Magnitudes:
         s = f @ theta[1:] + offset
         t, g = here.ratio(s), np.abs(f)
         g += shift
-        h = g @ size[1:] + size[0]
-        value += float(_weighted(pi, np.abs(here.conjugate(s)) + t * h).sum())
-        for total, weights in ((moment, _weighted(pi, t)), (change, _weighted(pi, here.width(t) * h))):
+        h = g @ size[1:] + size[0] + np.abs(here.offset)
+        value += float(_weighted(pi, np.abs(here.conjugate(s)) + np.abs(t) * h).sum())
+        for total, weights in ((moment, _weighted(pi, np.abs(t))), (change, _weighted(pi, here.width(t) * h))):
             total[0] += weights.sum()
             total[1:] += weights @ g
         largest[1:] = np.maximum(largest[1:], g.max(axis=0, initial=0.0, where=(pi > 0.0)[:, None]))
@@ -413,7 +424,8 @@ class LinkedRows(Alone):
                 return _shifted_gram(rows.reduce(work, add, self._cost), rows)
             case LiftRequest():
                 lift = partial(_lift, link=self.link, request=request)
-                return self.rows[request.level].reduce(lift, _merge_lifts, self._cost)
+                found = self.rows[request.level].reduce(lift, _merge_lifts, self._cost)
+                return _missing_mass(found, self.link, request)
             case Magnitude():
                 sizes = partial(_magnitude, link=self.link, theta=request.theta)
                 return self.rows[ALL].reduce(sizes, _merge_magnitudes)

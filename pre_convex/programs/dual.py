@@ -11,8 +11,11 @@ import numpy as np
 from .._internal.threads import cvxpy_lock
 from .._internal.typing import Array
 from .._internal.validation import as_flag
+from ..errors import DataError
+from ..logistic import LogisticProblem
 from ..penalties.user_terms import user_terms
 from ..problem import RatioProblem, as_problem
+from .logistic import logistic_dual_program
 from .program import Program, column_scale
 
 __all__ = ["dual_program"]
@@ -20,7 +23,7 @@ __all__ = ["dual_program"]
 
 @cvxpy_lock()
 def dual_program(
-    problem: RatioProblem,
+    problem: RatioProblem | LogisticProblem,
     *,
     scaled: bool = False,
     counts: bool = False,
@@ -35,8 +38,8 @@ def dual_program(
 
     Parameters
     ----------
-    problem : RatioProblem
-        The problem, in memory.
+    problem : RatioProblem or LogisticProblem
+        The problem, in memory. That of a logistic regression is [LOGIT].
     scaled : bool, default False
         Whether to centre the features at b and scale their columns, which saves iterations of a cone solver.
     counts : bool, default False
@@ -68,6 +71,12 @@ def dual_program(
                sum(mu) == 1.0
                b - F.T @ mu == 0.0
     """
+    if isinstance(problem, LogisticProblem):
+        given = {"counts": counts or None, "weight_penalty": weight_penalty, "weight_constraints": weight_constraints}
+        for name, value in given.items():
+            if value is not None:
+                raise DataError(name, "is for a RatioProblem", "leave it out")
+        return logistic_dual_program(problem, scaled=scaled)
     problem, scaled, counts = as_problem(problem), as_flag(scaled, "scaled"), as_flag(counts, "counts")
     rows = problem.positive_rows
     F = np.asarray(problem.features_q[rows], dtype=float)

@@ -12,8 +12,10 @@ import numpy as np
 from .._internal.threads import cvxpy_lock
 from .._internal.typing import Array, Index
 from .._internal.validation import as_flag
+from ..logistic import LogisticProblem
 from ..penalties.user_terms import radius_term, user_terms
 from ..problem import RatioProblem, as_problem
+from .logistic import logistic_primal_program
 from .program import Program, column_scale
 
 __all__ = ["primal_program"]
@@ -21,7 +23,7 @@ __all__ = ["primal_program"]
 
 @cvxpy_lock()
 def primal_program(
-    problem: RatioProblem, *, penalty: Any = None, constraints: Any = None, scaled: bool = False
+    problem: RatioProblem | LogisticProblem, *, penalty: Any = None, constraints: Any = None, scaled: bool = False
 ) -> Program:
     """Build [P]: minimise −⟨b,δ⟩ + log Σ_j exp(a_j + ⟨δ,F_j⟩) + R‖δ‖_* over δ.
 
@@ -31,8 +33,8 @@ def primal_program(
 
     Parameters
     ----------
-    problem : RatioProblem
-        The problem, in memory.
+    problem : RatioProblem or LogisticProblem
+        The problem, in memory. That of a logistic regression is [LOGIT].
     penalty : function of a cvxpy expression, optional
         A further convex term in δ, such as ``lambda delta: cp.norm1(delta)``; none by default.
     constraints : function of a cvxpy expression, optional
@@ -54,6 +56,8 @@ def primal_program(
     >>> print(primal_program(problem))
     minimize -c - b @ delta + pi @ (exp(c + F @ delta - u) - 1.0) + hi * pi @ u
     """
+    if isinstance(problem, LogisticProblem):
+        return logistic_primal_program(problem, penalty=penalty, constraints=constraints, scaled=scaled)
     problem, scaled = as_problem(problem), as_flag(scaled, "scaled")
     rows = problem.positive_rows
     F = np.asarray(problem.features_q[rows], dtype=float)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -11,11 +12,11 @@ from .._internal.threads import cvxpy_lock, warnings_ignored
 from .._internal.typing import Array
 from .._internal.validation import first_line
 from ..problem import RatioProblem
-from ..programs import dual_program, primal_program
+from ..programs import Program, dual_program, primal_program
 from .registry import ConeCall
 from .settings import Settings
 
-__all__ = ["ConeAnswer", "solve_cone"]
+__all__ = ["ConeAnswer", "run_program", "solve_cone"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,22 +32,30 @@ class ConeAnswer:
     solve_time: float
 
 
-@cvxpy_lock()
 def solve_cone(problem: RatioProblem, call: ConeCall, settings: Settings) -> ConeAnswer:
-    """Build, compile and solve one program; one thread at a time, because cvxpy is not thread-safe."""
-    started, solver = time.perf_counter(), call.solver
-    if call.formulation == "primal":
-        program = primal_program(
-            problem, penalty=call.penalty, constraints=call.constraints, scaled=solver.scaled_primal
-        )
-    else:
-        program = dual_program(
+    """Build, compile and solve [P] or [D] of a problem."""
+    solver = call.solver
+
+    def build() -> Program:
+        if call.formulation == "primal":
+            return primal_program(
+                problem, penalty=call.penalty, constraints=call.constraints, scaled=solver.scaled_primal
+            )
+        return dual_program(
             problem,
             scaled=solver.scaled_dual,
             counts=solver.counts,
             weight_penalty=call.weight_penalty,
             weight_constraints=call.weight_constraints,
         )
+
+    return run_program(build, call, settings)
+
+
+@cvxpy_lock()
+def run_program(build: Callable[[], Program], call: ConeCall, settings: Settings) -> ConeAnswer:
+    """Build, compile and solve one program; one thread at a time, because cvxpy is not thread-safe."""
+    started, solver, program = time.perf_counter(), call.solver, build()
     options = solver.options(settings.tol)
     for name, value in ((solver.iteration_option, settings.max_iter), (solver.time_option, settings.time_limit)):
         if name is not None and value is not None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from .._internal.linear_algebra import solve_psd
 from .._internal.typing import Array
+from ..data.logistic import LogisticLink, logistic_loss
 
 __all__ = ["LogisticRegression", "logistic_loss", "logistic_regression"]
 
@@ -48,20 +50,9 @@ class LogisticRegression(NamedTuple):
         return np.asarray(features @ self.coefficients + self.intercept + offset)
 
 
-def logistic_loss(eta: Array, positive: Array) -> Array:
-    """log(1 + exp(−η)) of the positive rows and log(1 + exp(η)) of the others, without overflow.
-
-    Examples
-    --------
-    >>> logistic_loss(np.array([800.0, 800.0]), np.array([True, False]))
-    array([  0., 800.])
-    """
-    return np.asarray(np.logaddexp(0.0, np.where(positive, -eta, eta)))
-
-
 def logistic_regression(
     features: Array,
-    positive: Array,
+    positive: NDArray[np.bool_],
     *,
     offset: Any = 0.0,
     weights: Any = 1.0,
@@ -108,7 +99,9 @@ def logistic_regression(
     v, o = np.broadcast_to(np.asarray(weights, dtype=float), n), np.broadcast_to(np.asarray(offset, dtype=float), n)
     total = float(v.sum())
     penalty = np.append(0.0, np.broadcast_to(np.asarray(ridge, dtype=float), k))
-    theta = np.zeros(k + 1) if start is None else np.append(start.intercept, start.coefficients)
+    if start is None:
+        start = LogisticRegression(_balance(positive, o, v / total), np.zeros(k), np.nan, 0, False)
+    theta = np.append(start.intercept, start.coefficients)
     centre = v @ features / total  # so that the intercept is nearly independent of the coefficients
     F = features - centre
     theta[0] += float(centre @ theta[1:])
@@ -145,3 +138,8 @@ def logistic_regression(
     if converged and loss <= tol * total:  # complete separation: the loss tends to zero, and so does the decrement
         converged = False
     return LogisticRegression(float(theta[0] - centre @ theta[1:]), theta[1:], loss, steps, converged)
+
+
+def _balance(positive: NDArray[np.bool_], offset: Array, weights: Array) -> float:
+    """Intercept at which the sides about balance without features; offsets may be far from zero."""
+    return LogisticLink(positive, offset).intercept(np.zeros(len(offset)), weights, -float(np.median(offset)), 1e-2)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._internal.validation import preview
-from ..errors import UnknownSolverError
+from ..errors import DataError, UnknownSolverError
 
-__all__ = ["CONE_SOLVERS", "ConeCall", "ConeSolver", "find_solver", "installed_solvers"]
+__all__ = ["CONE_SOLVERS", "ConeCall", "ConeSolver", "check_options", "find_solver", "installed_solvers"]
 
 
 @dataclass(frozen=True)
@@ -186,3 +186,14 @@ def find_solver(name: str) -> ConeSolver | None:
         remedy = f"{'install it, or ' if known else ''}use one of {', '.join(('newton', *installed))}"
         raise UnknownSolverError("solver", f"{name!r} {reason}", remedy)
     return CONE_SOLVERS.get(name.upper(), ConeSolver(name.upper()))
+
+
+def check_options(solver_options: Any, solver: str) -> dict[str, Any]:
+    """The options of a cone solver as a dict."""
+    if solver_options is None:
+        return {}
+    if not (isinstance(solver_options, dict) and all(isinstance(name, str) for name in solver_options)):
+        raise DataError("solver_options", "is not a dict of options by name", 'pass a dict such as {"max_iter": 50}')
+    if find_solver(solver) is None:
+        raise DataError("solver_options", "are for cone solvers", "use settings for the Newton engine")
+    return solver_options

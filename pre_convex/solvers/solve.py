@@ -19,25 +19,24 @@ from ..errors import BoundaryError, DataError, SolveError
 from ..feasibility.capped import separates
 from ..feasibility.exposed import ExposedFace
 from ..feasibility.hull import Position, minimal_radius
+from ..logistic import LogisticProblem
 from ..penalties import BallPenalty, NoPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution, Stage, Status
 from .boundary import closer, solve_on_boundary, solve_on_exposed_face
 from .family import newton_linked
 from .infeasible import infeasible_error
-from .registry import ConeCall, find_solver
+from .logistic import solve_logistic
+from .registry import ConeCall, check_options, find_solver
 from .settings import Clock, Settings, make_settings
-from .stages import NewtonResult, newton
+from .stages import LIMITS, NewtonResult, newton
 
 __all__ = ["solve", "solve_newton"]
-
-#: status of a solve that ended for one of these reasons before anything was proven
-LIMITS = {"iteration limit": Status.ITERATION_LIMIT, "time limit": Status.TIME_LIMIT}
 
 
 @single_threaded_blas()
 def solve(
-    problem: RatioProblem,
+    problem: RatioProblem | LogisticProblem,
     formulation: str = "primal",
     solver: str = "auto",
     *,
@@ -54,11 +53,11 @@ def solve(
     check: bool = True,
     verbose: bool = False,
 ) -> Solution:
-    """Solve a posterior-ratio problem and certify the answer.
+    """Solve a posterior-ratio problem, or a logistic regression with offsets, and certify the answer.
 
     Parameters
     ----------
-    problem : RatioProblem
+    problem : RatioProblem or LogisticProblem
         The problem to solve.
     formulation : {"primal", "dual"}, default "primal"
         Program that a cone solver gets: [P] in δ, or [D] in μ. The solution holds both δ and μ either way. The Newton
@@ -112,6 +111,8 @@ def solve(
     BoundaryError
         The target is on a face of the hull that no column exposes, so that no finite δ is optimal. Carries the optimal
         weights.
+    SeparationError
+        Features without a radius separate the samples of a logistic problem.
     SolveError
         The gap is larger than the tolerance, a limit was reached, or the solver returned nothing. Carries the best
         answer found.
@@ -125,11 +126,22 @@ def solve(
     >>> solution.delta.round(6), solution.mu.round(6), solution.status.name
     (array([-1.098612]), array([0.75, 0.25]), 'OPTIMAL')
     """
+    if isinstance(problem, LogisticProblem):
+        for name, value in (
+            ("weight_penalty", weight_penalty), ("weight_constraints", weight_constraints),
+        ):  # fmt: skip
+            if value is not None:
+                raise DataError(name, "is for a RatioProblem", "leave it out")
+        return solve_logistic(
+            problem, formulation, solver, penalty=penalty, constraints=constraints, tol=tol, max_iter=max_iter,
+            time_limit=time_limit, settings=settings, solver_options=solver_options, polish=polish, check=check,
+            verbose=verbose,
+        )  # fmt: skip
     problem = as_problem(problem)
     settings = make_settings(settings, tol=tol, max_iter=max_iter, time_limit=time_limit)
     as_choice(formulation, "formulation", ("primal", "dual"))
     polish, check, verbose = as_flag(polish, "polish"), as_flag(check, "check"), as_flag(verbose, "verbose")
-    entry, options = find_solver(solver), _check_options(solver_options, solver)
+    entry, options = find_solver(solver), check_options(solver_options, solver)
     if formulation == "dual" and not (penalty is None and constraints is None):
         remedy = "use formulation='primal', or weight_penalty and weight_constraints for terms of the weights mu"
         raise DataError("formulation", "penalty and constraints are functions of delta", remedy)
@@ -149,17 +161,6 @@ def solve(
     if check and not solution.ok:
         raise _error(problem, solution)
     return solution
-
-
-def _check_options(solver_options: Any, solver: str) -> dict[str, Any]:
-    """The options of a cone solver as a dict."""
-    if solver_options is None:
-        return {}
-    if not (isinstance(solver_options, dict) and all(isinstance(name, str) for name in solver_options)):
-        raise DataError("solver_options", "is not a dict of options by name", 'pass a dict such as {"max_iter": 50}')
-    if find_solver(solver) is None:
-        raise DataError("solver_options", "are for cone solvers", "use settings for the Newton engine")
-    return solver_options
 
 
 def solve_newton(

@@ -33,11 +33,14 @@ from ..data.requests import ALL, Alone, Draw, Level, Requests, Tilt
 from ..feasibility.hull import ZERO_DISTANCE
 from ..penalties import BallPenalty, NoPenalty, Penalty
 from ..problem import RatioProblem
-from ..solution import Stage
+from ..solution import Stage, Status
 from .newton import Descent, Point
 from .settings import Clock, Settings
 
-__all__ = ["NewtonResult", "Outcome", "Staged", "newton"]
+__all__ = ["LIMITS", "NewtonResult", "Outcome", "Staged", "newton"]
+
+#: status of a solve that ended for one of these reasons before anything was proven
+LIMITS = {"iteration limit": Status.ITERATION_LIMIT, "time limit": Status.TIME_LIMIT}
 
 #: minimum and maximum number of rows of the first sample
 FIRST_ROWS_MIN, FIRST_ROWS_MAX = 2_000, 20_000
@@ -131,6 +134,7 @@ class Staged:
     def __post_init__(self) -> None:
         self.clock = Clock(self.settings.time_limit)
         self.everything = Level(ALL, self.n)
+        self.loss_at_zero = 0.0
         self._stage_started = 0.0
 
     def run(self) -> Requests[Outcome]:
@@ -153,8 +157,8 @@ class Staged:
         subset, descent = None, first
         if sample is not None:
             subset, descent, point = yield from self._from_sample(first, point)
-        if np.any(point.delta) and not np.any(zero) and not point.value <= self.penalty.value(zero):
-            point = yield from descent.at(zero)  # ℓ(0) = 0: the start is worse than δ = 0
+        if np.any(point.delta) and not np.any(zero) and not point.value <= self.loss_at_zero + self.penalty.value(zero):
+            point = yield from descent.at(zero)  # the start is worse than δ = 0
         descent, point, proof, subset = yield from self._all_rows(descent, point, subset)
         may_diverge = False
         if isinstance(self.penalty, NoPenalty):

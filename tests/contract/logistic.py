@@ -1,0 +1,114 @@
+"""Rows about logistic problems and the estimator made from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import pre_convex as pre
+
+from .kinds import choice, flag, frames, function, layouts, matrix, names, number, tables, vector
+from .problems import radius
+from .rows import Known, Row, Taken
+
+RNG = np.random.default_rng(0)
+X_P, X_Q = RNG.normal(0.3, 1.0, (30, 2)), RNG.normal(0.0, 1.0, (40, 2))
+L_P, L_Q = np.linspace(-1.0, 1.0, 30), np.linspace(1.0, -1.0, 40)
+GOOD: dict[str, Any] = {"features_p": X_P, "features_q": X_Q}
+PROBLEM = pre.LogisticProblem(X_P, X_Q)
+
+
+def problem(**changes: Any) -> pre.LogisticProblem:
+    """A good problem with some arguments changed."""
+    return pre.LogisticProblem(**{**GOOD, **changes})
+
+
+def samples(**changes: Any) -> pre.LogisticProblem:
+    """A good problem from samples with some arguments changed."""
+    return pre.LogisticProblem.from_samples(**{"x_p": X_P, "x_q": X_Q, **changes})
+
+
+def likelihoods(entry: str, call: Any) -> list[Row]:
+    """Rows for a log-likelihood, which is needed at both samples; ``call`` takes it by name."""
+    inf = np.full(30, -np.inf)
+    kinds = {
+        "one array": L_P,
+        "a number": 1.0,
+        "three arrays": (L_P, L_Q, L_Q),
+        "pair in the wrong order": (L_Q, L_P),
+        "pair with NaN": (np.where(L_P > 0.9, np.nan, L_P), L_Q),
+        "pair with +inf": (np.where(L_P > 0.9, np.inf, L_P), L_Q),
+        "pair of text": ("a", "b"),
+        "-inf for one likelihood only": (np.where(L_P > 0.9, -np.inf, L_P), L_Q),
+        "-inf for all p rows": (inf, L_Q),
+    }
+    return [
+        Row(entry, name, kind, lambda name=name, value=value: call(**{name: value}))
+        for name in ("log_lik_p", "log_lik_q")
+        for kind, value in kinds.items()
+    ]
+
+
+ROWS: list[Row] = [
+    *(
+        row
+        for side, good in GOOD.items()
+        for row in matrix("LogisticProblem", side, lambda x, side=side: problem(**{side: x}), good)
+    ),
+    *likelihoods("LogisticProblem", problem),
+    *radius("LogisticProblem", lambda r: problem(radius=r)),
+    *choice("LogisticProblem", "norm", lambda v: problem(norm=v)),
+    *names("LogisticProblem", "feature_names", lambda v: problem(feature_names=v)),
+    *flag("LogisticProblem", "paired", lambda v: problem(paired=v)),
+    Row("LogisticProblem", "paired", "other rows", lambda: problem(paired=True)),
+    *(
+        row
+        for side, good in (("x_p", X_P), ("x_q", X_Q))
+        for row in (
+            *matrix("LogisticProblem.from_samples", side, lambda x, side=side: samples(**{side: x}), good),
+            *frames("LogisticProblem.from_samples", side, lambda x, side=side: samples(**{side: x})),
+        )
+    ),
+    *likelihoods("LogisticProblem.from_samples", samples),
+    *(
+        row
+        for name in ("log_lik_p", "log_lik_q")
+        for row in function("LogisticProblem.from_samples", name, lambda f, name=name: samples(**{name: f}))
+    ),
+    *choice("LogisticProblem.from_samples", "features", lambda v: samples(features=v)),
+    *radius("LogisticProblem.from_samples", lambda r: samples(radius=r)),
+    *choice("LogisticProblem.from_samples", "norm", lambda v: samples(norm=v)),
+    *flag("LogisticProblem.from_samples", "paired", lambda v: samples(paired=v)),
+    *radius("LogisticProblem.with_radius", PROBLEM.with_radius),
+    *choice("LogisticProblem.with_radius", "norm", lambda v: PROBLEM.with_radius(0.1, v), skip=("None",)),
+    *vector("LogisticProblem.value", "delta", lambda d: PROBLEM.value(0.0, d), np.array([0.3, -0.2])),
+    *number("LogisticProblem.value", "intercept", lambda v: PROBLEM.value(v, [0.0, 0.0])),
+    *vector("LogisticProblem.best_intercept", "delta", PROBLEM.best_intercept, np.array([0.3, -0.2])),
+    Row("solve", "problem", "separable samples", lambda: pre.solve(problem(features_p=X_P + 99.0)),
+        error=pre.SeparationError),
+    *(
+        Row(entry, argument, "for a logistic problem", call)
+        for entry, argument, call in (
+            ("solve", "weight_penalty", lambda: pre.solve(PROBLEM, weight_penalty=lambda mu: 0.0)),
+            ("solve", "weight_constraints", lambda: pre.solve(PROBLEM, weight_constraints=lambda mu: [])),
+            ("certify", "mu", lambda: pre.certify(PROBLEM, [0.0, 0.0], mu=L_Q)),
+            ("dual_program", "counts", lambda: pre.dual_program(PROBLEM, counts=True)),
+            ("dual_program", "weight_penalty", lambda: pre.dual_program(PROBLEM, weight_penalty=lambda mu: 0.0)),
+            ("verify", "problem", lambda: pre.verify(PROBLEM, [0.0, 0.0])),
+        )
+    ),
+]  # fmt: skip
+TAKEN: list[Taken] = [
+    *layouts("LogisticProblem", "features_q", lambda x: pre.solve(problem(features_q=x)).delta, X_Q),
+    *tables("LogisticProblem.from_samples", "x_q", lambda x: pre.solve(samples(x_q=x)).delta, X_Q),
+]
+KNOWN: list[Known] = [
+    Known(
+        "LogisticProblem", "features_q", "equal samples", lambda: pre.solve(problem(features_q=X_P)).delta, [0.0, 0.0]
+    ),
+]
+EXEMPT = {
+    f"LogisticProblem.{name}": "called by the engines"
+    for name in ("theta", "intercept_of", "scores", "probabilities", "weights")
+}
