@@ -31,6 +31,7 @@ _HOMES = {
     "Linear": "data.features",
     "LogisticProblem": "logistic",
     "MissingExtraError": "errors",
+    "MixtureKLIEP": "estimators",
     "PluginRatio": "estimators",
     "Polynomial": "data.features",
     "Position": "feasibility",
@@ -114,6 +115,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .errors import UnknownSolverError as UnknownSolverError
     from .estimators import KLIEP as KLIEP
     from .estimators import LSIF as LSIF
+    from .estimators import MixtureKLIEP as MixtureKLIEP
     from .estimators import PluginRatio as PluginRatio
     from .estimators import PosteriorRatio as PosteriorRatio
     from .estimators import RatioClassifier as RatioClassifier

@@ -3,8 +3,19 @@
 from .classifier import RatioClassifier
 from .kliep import KLIEP
 from .lsif import LSIF
+from .mixture import MixtureKLIEP
 from .plugin import PluginRatio
 from .posterior_ratio import PosteriorRatio, UnfittedError
 from .storage import load, save
 
-__all__ = ["KLIEP", "LSIF", "PluginRatio", "PosteriorRatio", "RatioClassifier", "UnfittedError", "load", "save"]
+__all__ = [
+    "KLIEP",
+    "LSIF",
+    "MixtureKLIEP",
+    "PluginRatio",
+    "PosteriorRatio",
+    "RatioClassifier",
+    "UnfittedError",
+    "load",
+    "save",
+]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Self
 
+from .._internal.validation import as_choice
+from .mixture import MixtureKLIEP
 from .posterior_ratio import PosteriorRatio
 
 __all__ = ["KLIEP"]
@@ -12,7 +15,8 @@ __all__ = ["KLIEP"]
 class KLIEP(PosteriorRatio):
     """Density ratio p(x)/q(x) by log-linear KLIEP: a :class:`PosteriorRatio` without likelihoods.
 
-    Parameters and attributes are those of :class:`PosteriorRatio`.
+    Parameters and attributes are those of :class:`PosteriorRatio`. ``KLIEP(model="mixture")`` returns a
+    :class:`MixtureKLIEP`, Sugiyama's original model, and takes its parameters.
 
     Examples
     --------
@@ -21,6 +25,17 @@ class KLIEP(PosteriorRatio):
     >>> KLIEP().fit(rng.normal(0.5, 1.0, (300, 1)), rng.normal(0.0, 1.0, (300, 1))).delta_.round(2)
     array([0.54])
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _sign(cls)
+
+    def __new__(cls, *args: Any, model: str | None = None, **kwargs: Any) -> Any:
+        """The log-linear estimator, or for ``model="mixture"`` a :class:`MixtureKLIEP`."""
+        if model is None or cls is not KLIEP:
+            return super().__new__(cls)
+        as_choice(model, "model", ("mixture",))
+        return MixtureKLIEP(*args, **kwargs)
 
     def fit(self, x_p: Any, x_q: Any) -> Self:  # type: ignore[override]
         """Estimate the density ratio.
@@ -51,3 +66,12 @@ class KLIEP(PosteriorRatio):
             An estimate of the divergence; larger is better.
         """
         return super().score(x_p, x_q)
+
+
+def _sign(cls: type) -> None:
+    """Show the parameters of ``__init__`` as those of the class, which are hidden by ``__new__`` otherwise."""
+    whole = inspect.signature(cls.__init__)  # type: ignore[misc]
+    cls.__signature__ = whole.replace(parameters=list(whole.parameters.values())[1:])  # type: ignore[attr-defined]
+
+
+_sign(KLIEP)

@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from .._internal.typing import Array
 
-__all__ = ["KullbackLeibler", "Logistic", "Loss", "Sample", "ridge"]
+__all__ = ["KullbackLeibler", "Logistic", "Loss", "Sample", "ridge", "standardisation"]
 
 #: Newton steps of one fit, and halvings of one step
 MAX_STEPS, MAX_HALVINGS = 60, 30
@@ -58,6 +58,16 @@ class Sample:
         for side in (self.is_p, ~self.is_p):
             weight[side] *= self.weight[side].sum() / (weight[side].sum() or 1.0)
         return weight
+
+
+def standardisation(x: Array, weight: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of the columns over both sides; one for a constant column."""
+    w = weight / weight.sum()
+    centre = w @ x
+    size = np.abs(x - centre).max(axis=0)
+    unit = np.where(size > 0.0, size, 1.0)
+    spread = unit * np.sqrt(w @ np.square((x - centre) / unit))
+    return centre, np.where(spread > 1e-13 * np.abs(x).max(axis=0), spread, 1.0)
 
 
 class At(NamedTuple):

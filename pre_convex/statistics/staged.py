@@ -23,7 +23,7 @@ from ..data.kernels import Kernel, typical_length_scale
 from ..data.likelihoods import log_likelihood
 from ..data.scaled import Scaled
 from ..errors import DataError, PreConvexError
-from .ridge import KullbackLeibler, Logistic, Loss, Sample, ridge
+from .ridge import KullbackLeibler, Logistic, Loss, Sample, ridge, standardisation
 
 __all__ = ["Candidate", "FeatureChoice", "staged_features"]
 
@@ -166,7 +166,7 @@ def staged_features(
     generator = as_generator(rng)
     fold_q = generator.permutation(len(x_q)) % folds
     fold_p = fold_q if paired else generator.permutation(len(x_p)) % folds
-    centre, scale = _standardisation(x, weight)
+    centre, scale = standardisation(x, weight)
     low, high = x[weight > 0.0].min(axis=0), x[weight > 0.0].max(axis=0)
     sample = Sample((np.clip(x, low, high) - centre) / scale, is_p, weight, np.zeros(len(x)))
     search = _Search(sample, LOSSES[loss], np.concatenate([fold_p, fold_q]), folds, generator)
@@ -174,16 +174,6 @@ def staged_features(
     maps, factors, radius = search.one_radius(best)
     part = maps[0] if len(maps) == 1 else Concatenation(maps)
     return Scaled(part, centre, scale, factors, low, high), FeatureChoice(best.name, search.table(best), radius)
-
-
-def _standardisation(x: Array, weight: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of the columns over both sides; one for a constant column."""
-    w = weight / weight.sum()
-    centre = w @ x
-    size = np.abs(x - centre).max(axis=0)
-    unit = np.where(size > 0.0, size, 1.0)
-    spread = unit * np.sqrt(w @ np.square((x - centre) / unit))
-    return centre, np.where(spread > 1e-13 * np.abs(x).max(axis=0), spread, 1.0)
 
 
 class _Search:
@@ -312,7 +302,7 @@ class _Search:
 
 def _spread(F: Array, weight: Array) -> Array:
     """Standard deviation of every column; one for a constant column."""
-    return _standardisation(F, weight)[1]
+    return standardisation(F, weight)[1]
 
 
 def _variance(F: Array, weight: Array) -> float:

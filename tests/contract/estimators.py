@@ -100,6 +100,38 @@ def parameters() -> Iterator[Row]:
             yield Row(entry, name, kind, lambda n=name, v=value: made(**{n: v}))
 
 
+def mixtures() -> Iterator[Row]:
+    """Rows for mixture KLIEP."""
+    entry, fit = "MixtureKLIEP", pre.MixtureKLIEP(0.5).fit(X_P, X_Q)
+
+    def mixture(**parameters: Any) -> Any:
+        return pre.MixtureKLIEP(**{"length_scale": 0.5, **parameters}).fit(X_P, X_Q)
+
+    for kind, value in {"zero": 0.0, "negative": -1.0, "unknown name": "median", "None": None, "NaN": np.nan}.items():
+        yield Row(entry, "length_scale", kind, lambda v=value: mixture(length_scale=v))
+    yield from count(entry, "centres", lambda v: mixture(centres=v))
+    yield from count(entry, "cv", lambda v: mixture(cv=v))
+    yield Row(entry, "cv", "more folds than rows", lambda: mixture(length_scale="cv", cv=31))
+    yield from tolerance(entry, lambda v: mixture(tol=1.0 if v is None else v))
+    yield Row("KLIEP", "model", "unknown name", lambda: pre.KLIEP(model="linear"))
+
+    def again(**data: Any) -> Any:
+        return pre.MixtureKLIEP(0.5).fit(**{"x_p": X_P, "x_q": X_Q, **data})
+
+    def score(**data: Any) -> Any:
+        return fit.score(**{"x_p": X_P, "x_q": X_Q, **data})
+
+    for method, call in {"fit": again, "score": score}.items():
+        for side, good in (("x_p", X_P), ("x_q", X_Q)):
+            yield from matrix(f"{entry}.{method}", side, lambda x, c=call, s=side: c(**{s: x}), good)
+        yield Row(f"{entry}.{method}", "x_q", "another width", lambda c=call: c(x_q=X_Q[:, :1]))
+        for name, good in (("log_lik_p", L_P), ("log_lik_q", L_Q)):
+            rows = log_weights(f"{entry}.{method}", name, lambda a, c=call, n=name: c(**{n: a}), good, skip=("None",))
+            yield from rows
+    for method in ("ratio", "log_ratio"):
+        yield from matrix(f"{entry}.{method}", "x", getattr(fit, method), NEW)
+
+
 def fits() -> Iterator[Row]:
     """Rows for training data."""
     likelihoods = {
@@ -276,7 +308,7 @@ def unfitted() -> Iterator[Row]:
     )
 
 
-ROWS: list[Row] = [*parameters(), *fits(), *labelled(), *new_samples(), *summaries(), *unfitted()]
+ROWS: list[Row] = [*parameters(), *mixtures(), *fits(), *labelled(), *new_samples(), *summaries(), *unfitted()]
 TAKEN: list[Taken] = [
     *layouts("PosteriorRatio.fit", "x_q", lambda x: pre.PosteriorRatio().fit(X_P, x).delta_, X_Q),
     *tables("PosteriorRatio.fit", "x_q", lambda x: pre.PosteriorRatio().fit(X_P, x).delta_, X_Q),

@@ -25,6 +25,7 @@ ROWS: list[Row] = [
     *seed("automatic_radius", "rng", lambda s: automatic_radius(FIT.problem_, rng=s)),
     *seed("cross_validated_radius", "rng", lambda s: cross_validated_radius(FIT.problem_, rng=s)),
     *seed("cross_validated_kernel", "rng", lambda s: cross_validated_kernel(pre.Kernel(), X_P, X_Q, None, None, rng=s)),
+    *seed("MixtureKLIEP", "random_state", lambda s: pre.MixtureKLIEP(0.5, centres=9, random_state=s).fit(X_P, X_Q)),
     *seed("staged_features", "rng", lambda s: staged_features(X_P, X_Q, rng=s)),
     *seed("Detector.background", "rng", lambda s: DETECTOR.background(3, rng=s)),
     *seed("explain", "rng", lambda s: explained(rng=s)),
