@@ -111,7 +111,8 @@ def kernel_cv(pair: Pair) -> np.ndarray:
 
 def quadratic_and_kernel(pair: Pair) -> np.ndarray:
     """Quadratic features, which extrapolate, and a kernel for the rest; radius by cross-validation."""
-    fit = pre.PosteriorRatio(features=Polynomial() + Kernel(landmarks=100), radius="cv", one_se=False)
+    features = Polynomial() + Kernel(landmarks=100)
+    fit = pre.PosteriorRatio(features=features, radius="cv", one_se=False, standardise=False)
     return fit.fit(pair.x_p, pair.x_q, pair.log_lik_p, pair.log_lik_q).log_ratio(pair.x_q)
 
 

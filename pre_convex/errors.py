@@ -246,9 +246,15 @@ class InfeasibleError(SolveError):
     advised_relaxation : dict, default {}
         Radii of the features that are cheapest to relax: those of ``hull.relaxation``, a tenth larger, or by half for
         divergences other than KL, and rounded up; ``problem.with_radius(error.advised_relaxation)`` has a solution.
+    advice : tuple of dict, default ()
+        Parameters that the message advises, the most useful first: ``estimator.set_params(**error.advice[0])`` has a
+        solution, and so has ``problem.with_radius(**error.advice[0])`` if the error comes from a problem. An estimator
+        advises radii in standard deviations, unless it has ``standardise=False``.
 
     Attributes
     ----------
+    drop : tuple of str
+        Features without which the rest can be matched: those of ``advised_relaxation``. Empty if they are not known.
     direction : ndarray of shape (k,)
         Separating direction v of unit dual norm: max_j ⟨v, F_j⟩ + radius < ⟨v, b⟩.
     minimal_radius : float
@@ -268,9 +274,16 @@ class InfeasibleError(SolveError):
         hull: Any = None,
         outside: tuple[str, ...] = (),
         advised_relaxation: dict[str, float] | None = None,
+        advice: tuple[dict[str, Any], ...] = (),
     ) -> None:
         super().__init__(message, solution)
         self.hull, self.outside, self.advised_relaxation = hull, outside, dict(advised_relaxation or {})
+        self.advice = tuple(advice)
+
+    @property
+    def drop(self) -> tuple[str, ...]:
+        """Features without which the rest can be matched; empty if they are not known."""
+        return tuple(self.advised_relaxation)
 
     @property
     def conflict(self) -> tuple[str, ...]:
@@ -293,4 +306,4 @@ class InfeasibleError(SolveError):
         return round_up(self.MARGIN * self.minimal_radius)
 
     def __reduce__(self) -> Any:
-        return type(self), (str(self), self.solution, self.hull, self.outside, self.advised_relaxation)
+        return type(self), (str(self), self.solution, self.hull, self.outside, self.advised_relaxation, self.advice)

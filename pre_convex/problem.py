@@ -553,6 +553,18 @@ class RatioProblem:
         order = self.norm if norm is None else get_norm(norm).order
         return self._replace(_radius=as_radius(radius, self.feature_names), _norm=order)
 
+    def _in_units(self, unit: Array) -> RatioProblem:
+        """The same problem with every feature divided by its unit, which changes what a positive radius means."""
+        F_q, F_p = freeze(_divided(self.features_q, unit)), self.features_p
+        target = self.target / unit
+        if F_p is not None and self.log_weights_p is not None:
+            F_p = freeze(_divided(F_p, unit))
+            target = _weighted_mean(F_p, self.log_weights_p)  # of these numbers, which float32 rounds
+        other = self._replace()
+        terms = (self.log_base, self.radius, self.norm, self.feature_names, F_p, self.log_weights_p, self.paired)
+        other._fill(target, F_q, *terms)
+        return other
+
     def without_bounds(self) -> RatioProblem:
         """The same problem without bounds on the weights."""
         return self._replace(_bounds=None, _max_weight=None, _link=Link(self._divergence))
@@ -990,6 +1002,13 @@ class BlockedProblem(RatioProblem):
         rows = self.rows.change_coordinates(basis).with_origin(target)  # type: ignore[attr-defined]
         return BlockedProblem(rows, None, target, names)._replace(**self._link_attributes)
 
+    def _in_units(self, unit: Array) -> RatioProblem:
+        """The same problem with every feature divided by its unit, block by block."""
+        target = self.target / unit
+        rows_p = None if self._rows_p is None else self._rows_p.in_units(unit).with_origin(target)  # type: ignore[attr-defined]
+        rows = self.rows.in_units(unit).with_origin(target)  # type: ignore[attr-defined]
+        return self._replace(_rows=rows, _rows_p=rows_p, _target=read_only(target))
+
     def dual_value(self, mu: Any) -> float:
         """Σ −μ log μ + μ a, from one pass that reads the base weights."""
         return _dual_value(self._divergence, self._mu(mu), logits(self.rows, np.zeros(self.k)))
@@ -1053,6 +1072,11 @@ def _check_names(names: tuple[str, ...] | None, k: int) -> tuple[str, ...]:
     if repeated is not None:
         raise DataError("feature_names", f"duplicate name {repeated!r}", "give every feature its own name")
     return names
+
+
+def _divided(F: Array, unit: Array) -> Array:
+    """F / unit in the precision of F."""
+    return np.asarray(F / unit.astype(F.dtype))
 
 
 def _weighted_mean(F: Array, log_w: Array) -> Array:

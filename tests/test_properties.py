@@ -426,9 +426,10 @@ MAPS = (
     st.sampled_from(MAPS),
     st.sampled_from([2, np.inf, 1]),
     st.sampled_from(["none", "gaussian", "array"]),
+    st.booleans(),
     share=0.2,
 )
-def test_an_estimator_agrees_with_its_problem_and_survives_a_file(seed, n, d, features, norm, likelihood):
+def test_an_estimator_agrees_with_its_problem_and_survives_a_file(seed, n, d, features, norm, likelihood, standardise):
     rng = np.random.default_rng(seed)
     norm = 2 if isinstance(features, pre.Kernel) else norm
     x_p, x_q = 0.5 * rng.normal(size=(n, d)) + 0.2, rng.normal(size=(2 * n, d))
@@ -437,22 +438,23 @@ def test_an_estimator_agrees_with_its_problem_and_survives_a_file(seed, n, d, fe
         "gaussian": (pre.Gaussian(np.full(d, 0.3)), pre.Gaussian(np.zeros(d), precision=0.5)),
         "array": (rng.normal(size=n), rng.normal(size=2 * n)),
     }[likelihood]
-    estimator = pre.PosteriorRatio(features=features, norm=norm, radius=0.1)
+    estimator = pre.PosteriorRatio(features=features, norm=norm, radius=0.1, standardise=standardise)
     advised = 0.1
     try:
         fit = estimator.fit(x_p, x_q, *lik)
     except pre.InfeasibleError as error:  # the estimator keeps nothing of a failed fit
         advised = error.advised_radius
         fit = estimator.set_params(radius=advised).fit(x_p, x_q, *lik)
-    problem = pre.RatioProblem.from_samples(x_p, x_q, *lik, features=fit.features_, radius=0.1, norm=norm)
+    terms = {"features": lambda x: fit.features_(x) / fit.scale_, "radius": 0.1, "norm": norm}
+    problem = pre.RatioProblem.from_samples(x_p, x_q, *lik, **terms)
     if advised > 0.1:
         assert 0.1 < pre.minimal_radius(problem).lower < advised
         return
-    agree(fit.solution_, proven(problem), rounding(problem, fit.delta_))
+    agree(fit.solution_, proven(problem), rounding(problem, fit.solution_.delta))
     assert fit.divergence_ == -fit.solution_.primal_value
     np.testing.assert_allclose(np.exp(problem.log_base) @ fit.ratio(x_q), 1.0, rtol=1e-9)
     if likelihood == "none":
-        kliep = pre.KLIEP(features=features, norm=norm, radius=0.1).fit(x_p, x_q)
+        kliep = pre.KLIEP(features=features, norm=norm, radius=0.1, standardise=standardise).fit(x_p, x_q)
         np.testing.assert_array_equal(kliep.delta_, fit.delta_)
     with tempfile.TemporaryDirectory() as folder:
         again = pre.load(pre.save(fit, Path(folder) / "fit.npz"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
@@ -95,6 +95,22 @@ def read_and_run(task: Task[Out], source: Source, log_lik: Source | None, start:
 def likelihood_argument(name: str) -> str:
     """Name of the log-likelihood argument that belongs to ``x_p`` or ``x_q``."""
     return name.replace("x_", "log_lik_", 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Divided:
+    """A feature map whose features are divided by a unit each."""
+
+    features: FeatureMap
+    unit: Array
+
+    def __call__(self, x: Array) -> Array:
+        """Features of a block, shape (n, k)."""
+        return np.asarray(self.features(x)) / self.unit
+
+    def names(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Names of the features, which stay the same."""
+        return self.features.names(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +313,15 @@ class BlockRows(Rows):
     def without_origin(self) -> BlockRows:
         """The same rows as they are read, without a sample in memory."""
         return BlockRows(self.blocks, replace(self.transform, origin=None, split=None), _no_sample(self.shape[1]))
+
+    def in_units(self, unit: Array) -> BlockRows:
+        """The same rows with every feature divided by its unit, without an origin."""
+        transform, rows = self.transform, self.resident.rows
+        ranges = None if transform.ranges is None else (transform.ranges[0] / unit, transform.ranges[1] / unit)
+        features = Divided(transform.features, unit)
+        transform = replace(transform, features=features, ranges=ranges, origin=None, split=None)
+        given = rows.features if self.origin is None else rows.features + self.origin
+        return BlockRows(self.blocks, transform, Subset(Rows(given / unit, rows.log_base), self.resident.log_factor))
 
     def on_face(self, columns: Index, values: Array) -> tuple[BlockRows, float]:
         """The same rows, without base weight for those with other values in these columns, and the log weight left.

@@ -49,6 +49,7 @@ __all__ = [
     "JoinedSource",
     "OneColumn",
     "Source",
+    "is_source",
     "open_source",
 ]
 
@@ -274,11 +275,18 @@ def _function_source(x: Sequence[Callable[[], Any]], name: str) -> FunctionSourc
     return FunctionSource(tuple(b for b, _ in kept), lengths, kept[0][1][1], log_weights=log_weights)
 
 
+def is_source(x: Any) -> bool:
+    """Whether x is a source that has been opened."""
+    return isinstance(x, ArraySource | FileSource | FunctionSource | JoinedSource | OneColumn | ParquetSource)
+
+
 def open_source(x: Any, name: str) -> Source:
     """Source for a path, a list of paths, an array, a data frame, a function or a list of functions.
 
     Paths end in ``.npy``, ``.parquet`` or ``.zarr``, or are folders of Parquet files. Each function returns one block.
     """
+    if is_source(x):
+        return x  # type: ignore[no-any-return]
     if isinstance(x, str | Path):
         return _open_path(Path(x), name)
     if _is_whole_memmap(x):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ import numpy as np
 from .._internal.typing import Array
 from .._internal.validation import as_choice, as_matrix, column_names, duplicate, first_line, parse_number, read_only
 from ..errors import DataError, MissingExtraError
+from .csv_files import open_csv
 from .files import check_regular_file, read_npz, unreadable
 from .parquet import ParquetSource
 
-__all__ = ["Table", "as_frame", "read_table"]
+__all__ = ["TABLE_SUFFIXES", "Table", "as_frame", "read_table", "table_suffix"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,8 @@ def read_table(path: str | Path, columns: Sequence[str] = ()) -> Table:
     Parameters
     ----------
     path : str or Path
-        ``.csv``: a header line, then numbers; an empty cell or line is an error. ``.parquet``: read with pyarrow,
+        ``.csv``, ``.tsv`` and the same with ``.gz``: a header line, then numbers; an empty cell or line is an error,
+        and the separator is detected. ``.parquet``: read with pyarrow,
         polars or pandas, whichever is installed. ``.npz``: an array ``x`` of shape (n, d) and, optionally, names
         ``columns``; other arrays of length n, such as a log-likelihood, become further columns.
     columns : sequence of str, default ()
@@ -90,15 +91,21 @@ def read_table(path: str | Path, columns: Sequence[str] = ()) -> Table:
     Table
     """
     path = Path(path)
-    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".npz": _read_npz}
-    if path.suffix.lower() not in readers:
-        raise DataError(path, f"unknown suffix {path.suffix!r}", f"use {', '.join(readers)}")
+    suffix = table_suffix(path)
+    if suffix not in READERS:
+        raise DataError(path, f"unknown suffix {path.suffix!r}", f"use {', '.join(READERS)}")
     try:
         check_regular_file(path)
-        names, values = readers[path.suffix.lower()](path, columns)
+        names, values = READERS[suffix](path, columns)
     except OSError as error:
         raise unreadable(path, error) from error
     return Table(names, read_only(values))
+
+
+def table_suffix(path: Path) -> str:
+    """The suffix that determines the format, in small letters; two of them for gzip files."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return "".join(suffixes[-2:]) if suffixes[-1:] == [".gz"] else (suffixes or [""])[-1]
 
 
 def _positions(path: Path, names: tuple[str, ...], columns: Sequence[str]) -> list[int]:
@@ -114,16 +121,10 @@ def _positions(path: Path, names: tuple[str, ...], columns: Sequence[str]) -> li
 
 def _read_csv(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Array]:
     """Names and numbers of the wanted columns; other columns may hold anything."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = csv.reader(file)
-            header = tuple(cell.strip() for cell in next(lines, []))
-            positions = _check_header(path, header, columns)
-            rows = [_csv_row(path, lines.line_num, line, header, positions) for line in _skip_blank(path, lines)]
-    except UnicodeDecodeError as error:
-        raise DataError(path, f"is not text in UTF-8 ({error.reason})", "save it in UTF-8") from error
-    except csv.Error as error:
-        raise DataError(path, f"is not a CSV file ({error})", "save it as CSV") from error
+    with open_csv(path) as lines:
+        header = lines.header
+        positions = _check_header(path, header, columns)
+        rows = [_csv_row(path, lines.number, line, header, positions) for line in lines]
     if not rows:
         raise DataError(path, "has a header but no rows", "add at least one row")
     return tuple(header[i] for i in positions), np.array(rows)
@@ -143,23 +144,8 @@ def _check_header(path: Path, header: tuple[str, ...], columns: Sequence[str]) -
     return positions
 
 
-def _skip_blank(path: Path, lines: Any) -> Iterator[list[str]]:
-    """Lines of a CSV file without blank ones at its end; any other blank line may be a missing value."""
-    blank = 0
-    for line in lines:
-        if not line:
-            blank = blank or lines.line_num
-        elif blank:
-            raise DataError(path, f"line {blank} is empty", "fill it in or remove it")
-        else:
-            yield line
-
-
 def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], positions: list[int]) -> list[float]:
     """Numbers of the wanted cells of one line."""
-    if len(line) != len(header):
-        reason = f"line {number} has {len(line)} cells, the header has {len(header)}"
-        raise DataError(path, reason, "give every line one cell per column")
     try:
         row = [parse_number(line[i]) for i in positions]
     except ValueError:
@@ -167,7 +153,7 @@ def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], 
     for i, value in zip(positions, row, strict=True):
         if value != value:
             reason = f"line {number}, column {header[i]!r} holds {line[i]!r}, which is not a number"
-            raise DataError(path, reason, "fill it in, or drop the line or the column")
+            raise DataError(path, reason, "fill it in, drop the line or the column, or encode it as numbers")
     return row
 
 
@@ -218,3 +204,13 @@ def _read_npz(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Arra
     names = (*(str(n) for n in names), *extra)
     positions = _positions(path, names, columns)
     return tuple(names[i] for i in positions), values[:, positions]
+
+
+#: readers by suffix
+READERS = {
+    **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), _read_csv),
+    ".parquet": _read_parquet,
+    ".npz": _read_npz,
+}
+#: suffixes of files that are always read into memory
+TABLE_SUFFIXES = tuple(suffix for suffix in READERS if suffix != ".parquet")

@@ -26,9 +26,13 @@ class LSIF(KLIEP):
     max_weight : float, optional
         The largest weight of a q row, a share of the total.
     radius : float, array of shape (k,) or dict, default 0.0
-        Relaxation R ≥ 0 of the moment constraint; one for all features, or one for each.
-    norm : {2, inf, 1}, default 2
-        Norm of the moment constraint; ``norm=inf`` gives a sparse δ.
+        Relaxation R ≥ 0 of the moment constraint, in standard deviations of the features; one for all, or one for each.
+    norm : {2, inf, 1} or None, default None
+        Norm of the moment constraint; ``norm=inf`` gives a sparse δ. None is 2, or the norm of the penalty.
+    penalty : {"l1", "l2"} or function of a cvxpy expression, optional
+        ``"l1"`` is ``norm=inf``, ``"l2"`` is ``norm=2``; a function returns a convex expression of δ to add.
+    standardise : bool, default True
+        Whether a radius is in standard deviations of the features, or in their units.
     formulation : {"primal", "dual"}, default "primal"
         Program that is solved.
     solver : str, default "auto"
@@ -56,7 +60,9 @@ class LSIF(KLIEP):
         bounds: Any = None,
         max_weight: float | None = None,
         radius: Any = 0.0,
-        norm: float = 2,
+        norm: float | None = None,
+        penalty: Any = None,
+        standardise: bool = True,
         formulation: str = "primal",
         solver: str = "auto",
         tol: float | None = None,
@@ -69,6 +75,8 @@ class LSIF(KLIEP):
             max_weight=max_weight,
             radius=radius,
             norm=norm,
+            penalty=penalty,
+            standardise=standardise,
             formulation=formulation,
             solver=solver,
             tol=tol,

@@ -23,12 +23,11 @@ from .._internal.validation import (
     column_names,
     sample_names,
 )
-from ..data.dask_blocks import is_dask
 from ..data.features import Concatenation, FeatureMap, make_features
 from ..data.kernels import Kernel
 from ..data.likelihoods import log_likelihood
 from ..divergences import get_divergence
-from ..errors import DataError, renamed_arguments, warn_caller
+from ..errors import DataError, InfeasibleError, renamed_arguments, warn_caller
 from ..penalties.norms import get_norm
 from ..problem import RatioProblem, check_samples
 from ..solution import Solution
@@ -47,7 +46,10 @@ from ..statistics.linked import LinkedProblem
 from ..statistics.selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
 from ..statistics.staged import FeatureChoice, staged_features
 from ..statistics.tilted import TiltedProblem
+from .advice import infeasible_fit
+from .reading import in_blocks, read_rows, read_sample, split_likelihood, width_of
 from .report import Report, make_report
+from .standardising import feature_units, in_units, kernels_of, parts_of
 
 __all__ = ["PosteriorRatio", "UnfittedError"]
 
@@ -72,16 +74,20 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     solver : str, default "auto"
         ``"auto"`` or ``"newton"`` for the package's own engine, or a name of :func:`~pre_convex.installed_solvers`.
     radius : float, array of shape (k,), dict, "auto" or "cv", default 0.0
-        Relaxation R ≥ 0 of the moment constraint ‖b − F'μ‖ ≤ R, in units of the features; it adds the penalty R‖δ‖_*.
-        0 matches the moments exactly, and only then are there confidence intervals. ``"auto"`` takes the 1 − alpha
-        quantile of the noise of the moments, which decreases as 1/√n; ``"cv"`` cross-validates. An array, or a dict by
-        name, has one radius for each feature, as in :class:`RatioProblem`.
-    norm : {2, inf, 1}, default 2
+        Relaxation R ≥ 0 of the moment constraint ‖b − F'μ‖ ≤ R; it adds the penalty R‖δ‖_*. It is in standard
+        deviations of the features, or in their units with ``standardise=False``. 0 matches the moments exactly, and
+        only then are there confidence intervals. ``"auto"`` takes the 1 − alpha quantile of the noise of the moments,
+        which decreases as 1/√n; ``"cv"`` cross-validates. An array, or a dict by name, has one radius for each
+        feature, as in :class:`RatioProblem`.
+    norm : {2, inf, 1} or None, default None
         Norm of the moment constraint; δ is penalised by the dual norm. ``norm=2`` shrinks all coefficients,
         ``norm=inf`` is the sparse one: its ℓ1 penalty sets coefficients to zero. ``norm=1`` limits the largest
-        coefficient. Without a radius the norm has no effect. Kernels need ``norm=2``.
-    penalty : function of a cvxpy expression, optional
-        Returns a convex cvxpy expression of δ that is added to the objective, such as ``lambda d: 0.1 * cp.norm1(d)``.
+        coefficient. None is 2, or the norm of a ``penalty`` that is a name. Without a radius the norm has no effect.
+        Kernels need ``norm=2``.
+    penalty : {"l1", "l2"} or function of a cvxpy expression, optional
+        A name picks the norm by the penalty that the radius puts on δ: ``"l1"`` is ``norm=inf``, ``"l2"`` is
+        ``norm=2``. A function returns a convex cvxpy expression of δ that is added to the objective, such as
+        ``lambda d: 0.1 * cp.norm1(d)``.
     constraints : function of a cvxpy expression, optional
         Returns a list of convex cvxpy constraints on δ, such as ``lambda d: [d >= 0]``.
     divergence : {"kl", "chi2", "reverse-kl"}, default "kl"
@@ -93,6 +99,10 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         where the straight line is negative. New points get the loosest of bounds that differ between rows.
     max_weight : float, optional
         The largest weight of a q row, a share of the total.
+    standardise : bool, default True
+        Whether a radius is in standard deviations of the q features under the base weights, so that the fit does not
+        depend on the units of the columns. Kernel features are never scaled. It changes nothing without a radius, and
+        ``delta_`` is in the units of the features in any case.
     tol : float, default None
         Duality gap to reach, relative to 1 + the size of the objective; between 0 and 1. None takes the settings' own,
         1e-8 by default.
@@ -121,11 +131,14 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Estimated divergence between the posteriors, Kullback–Leibler by default: KL(μ̂ ‖ base weights), which is
         −ℓ_R(δ̂) without a penalty.
     solution_ : Solution
-        The solution with its status and duality gap.
+        The solution of ``problem_`` with its status and duality gap.
     problem_ : RatioProblem
-        The problem that was solved.
+        The problem that was solved. With a radius and ``standardise=True`` its features are divided by ``scale_``, so
+        that its δ, and that of ``solution_``, is ``delta_ * scale_``.
+    scale_ : ndarray of shape (k,)
+        Standard deviations by which the features of ``problem_`` are divided; ones without a radius, and for kernels.
     radius_ : float or ndarray of shape (k,)
-        The radius in use.
+        The radius in use, for the features of ``problem_``.
     feature_choice_ : FeatureChoice or None
         What ``features="auto"`` compared; None for other features and for fits read from a file.
     radius_choice_ : RadiusChoice or None
@@ -154,12 +167,13 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         formulation: str = "primal",
         solver: str = "auto",
         radius: Any = 0.0,
-        norm: float = 2,
+        norm: float | None = None,
         penalty: Any = None,
         constraints: Any = None,
         divergence: str = "kl",
         bounds: Any = None,
         max_weight: float | None = None,
+        standardise: bool = True,
         tol: float | None = None,
         settings: Settings | None = None,
         alpha: float = 0.05,
@@ -178,6 +192,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.divergence = divergence
         self.bounds = bounds
         self.max_weight = max_weight
+        self.standardise = standardise
         self.tol = tol
         self.settings = settings
         self.alpha = alpha
@@ -191,11 +206,13 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        x_p, x_q : array of shape (n_p, d) and (n_q, d), or data frame
-            Samples of the two priors. Named columns are matched by name. Dask collections are read block by block.
-        log_lik_p, log_lik_q : array of shape (n,), function of samples, or None, default None
+        x_p, x_q : array of shape (n_p, d) and (n_q, d), data frame, or path
+            Samples of the two priors. Named columns are matched by name. Paths are CSV (also gzipped), npz, npy,
+            Parquet and Zarr files, or folders of Parquet files. Dask collections, and files of more than 256 MB, are
+            read block by block.
+        log_lik_p, log_lik_q : array of shape (n,), function of samples, column name, or None, default None
             Log-likelihoods log p(y_p|x) and log q(y_q|x) of the samples, up to a constant; −inf for a row that cannot
-            occur. None for a constant likelihood.
+            occur. A named column is taken out of the sample. None for a constant likelihood.
 
         Returns
         -------
@@ -221,45 +238,68 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         as_flag(self.one_se, "one_se")
         as_flag(self.paired, "paired")
         self.feature_choice_: FeatureChoice | None = None
+        as_flag(self.standardise, "standardise")
+        x_p, log_lik_p = split_likelihood(read_sample(x_p, "x_p"), log_lik_p, "x_p")
+        x_q, log_lik_q = split_likelihood(read_sample(x_q, "x_q"), log_lik_q, "x_q")
         self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q, seed)
-        problem = RatioProblem.from_samples(
-            x_p,
-            x_q,
-            log_lik_p,
-            log_lik_q,
-            features=self.features_,
-            norm=self.norm,
-            paired=self.paired,
-            divergence=self.divergence,
-            bounds=self.bounds,
-            max_weight=self.max_weight,
-        )
+        terms = {"divergence": self.divergence, "bounds": self.bounds, "max_weight": self.max_weight}
+        make: Any = RatioProblem.from_samples
+        if in_blocks(x_p, x_q):
+            if self.paired:
+                raise DataError("paired", "is not supported with rows read block by block", "pass arrays in memory")
+            make = RatioProblem.from_blocks
+        else:
+            terms["paired"] = self.paired
+        problem = make(x_p, x_q, log_lik_p, log_lik_q, features=self.features_, norm=self._norm(), **terms)
         self._remember_columns(x_p, sample_names(x_p, x_q))
         with problem._unchecked():
             self._solve(problem, seed)
 
+    def _norm(self) -> float:
+        """The norm, which may be given by the name of its penalty."""
+        named = isinstance(self.penalty, str)
+        order = {"l1": np.inf, "l2": 2.0}[as_choice(self.penalty, "penalty", ("l1", "l2"))] if named else 2.0
+        if self.norm is None:
+            return order
+        norm = get_norm(self.norm).order
+        if named and norm != order:
+            reason = f"{self.penalty!r} is the penalty of norm={order:g}, not of norm={norm:g}"
+            raise DataError("penalty", reason, "leave one of them out")
+        return norm
+
+    def _terms(self) -> dict[str, Any]:
+        """The user's penalty and constraints, as functions of the δ of ``problem_``."""
+        penalty = None if isinstance(self.penalty, str) else self.penalty
+        return {"penalty": in_units(penalty, self.scale_), "constraints": in_units(self.constraints, self.scale_)}
+
+    @property
+    def _has_terms(self) -> bool:
+        """Whether there are terms of the user's own."""
+        return not (self.penalty is None or isinstance(self.penalty, str)) or self.constraints is not None
+
     def _solve(self, problem: RatioProblem, seed: Any) -> None:
         """Choose the radius and solve."""
+        given, unit = problem, np.ones(problem.k)
+        if self.standardise and (isinstance(self.radius, str) or not problem.with_radius(self.radius).exact):
+            unit = feature_units(problem, self.features_)
+            problem = problem if np.all(unit == 1.0) else problem._in_units(unit)
+        self.scale_ = unit
         self.radius_choice_ = self._choose_radius(problem, seed)
         self.problem_ = problem.with_radius(self.radius if self.radius_choice_ is None else self.radius_choice_.radius)
         self.radius_ = self.problem_.radius
-        if _kernels(self.features_) and not np.all(self.radius_ > 0.0):
+        if kernels_of(self.features_) and not np.all(self.radius_ > 0.0):
             raise DataError(
                 "radius",
                 "a kernel has as many features as landmarks, so without a radius δ would fit noise",
                 "use 'auto' or 'cv', or a positive number",
             )
-        self.solution_: Solution = solve(
-            self.problem_,
-            self.formulation,
-            self.solver,
-            penalty=self.penalty,
-            constraints=self.constraints,
-            tol=self.tol,
-            settings=self.settings,
-        )
+        terms = {**self._terms(), "tol": self.tol, "settings": self.settings}
+        try:
+            self.solution_: Solution = solve(self.problem_, self.formulation, self.solver, **terms)
+        except InfeasibleError as error:
+            raise infeasible_fit(error, self, given) from error
         self._finish()
-        if self.penalty is not None or self.constraints is not None:
+        if self._has_terms:
             self.divergence_ = -self.problem_.dual_value(self.mu_)
         notes = recession_warnings(self.problem_, self.solution_) + dependence_warnings(self.problem_, self.solution_)
         for text in notes:
@@ -267,8 +307,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def _remember_columns(self, x: Any, names: tuple[str, ...] | None) -> None:
         """Number and names of the columns of samples that have been validated."""
-        shape = np.shape(x)
-        self.n_features_in_ = int(shape[1]) if len(shape) > 1 else 1
+        self.n_features_in_ = width_of(x)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -276,41 +315,41 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def _finish(self) -> None:
         """Set the attributes that follow from ``problem_`` and ``solution_``."""
-        self.delta_ = self.solution_.delta
+        self.delta_ = self.solution_.delta if np.all(self.scale_ == 1.0) else self.solution_.delta / self.scale_
         self.divergence_ = -self.solution_.primal_value
         self.feature_names_ = self.problem_.feature_names
         if self.problem_.has_intercept:
             self._tilted: TiltedProblem | LinkedProblem = LinkedProblem(self.problem_, self.solution_)
         else:
-            self._tilted = TiltedProblem(self.problem_, self.delta_, self.solution_.recession)
+            self._tilted = TiltedProblem(self.problem_, self.solution_.delta, self.solution_.recession)
 
     def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
         """The feature map; a kernel takes its landmarks from the samples."""
         if isinstance(self.features, str) and self.features == "auto":
             return self._staged(x_p, x_q, log_lik_p, log_lik_q, seed)
         features = make_features(self.features)
-        if is_dask(x_p) or is_dask(x_q):
+        if in_blocks(x_p, x_q):
             return features  # from_blocks refuses a kernel without landmarks
         if isinstance(features, Kernel) and features.length_scale == "cv":
             samples = (x_p, x_q, log_lik_p, log_lik_q)
             with renamed_arguments({"folds": "cv"}):
                 return cross_validated_kernel(features, *samples, folds=self.cv, paired=self.paired, rng=seed)
-        kernels = _kernels(features)
-        if kernels and get_norm(self.norm).order != 2:
+        kernels = kernels_of(features)
+        if kernels and self._norm() != 2:
             raise DataError("norm", "a kernel needs the norm of its RKHS, which is Euclidean", "use 2")
         if all(kernel.factor is not None for kernel in kernels):
             return features
         points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
         rng = as_generator(seed)
-        fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in _parts(features)]
+        fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in parts_of(features)]
         return fitted[0] if len(fitted) == 1 else Concatenation(tuple(fitted))
 
     def _staged(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
         """The feature map of ``features="auto"``; sets :attr:`feature_choice_`."""
-        if is_dask(x_p) or is_dask(x_q):
+        if in_blocks(x_p, x_q):
             raise DataError("features", "'auto' needs samples in memory", "pass arrays, or a feature map")
         set_to = {name: getattr(self, name) is not None for name in ("bounds", "max_weight", "penalty", "constraints")}
-        set_to |= {"divergence": get_divergence(self.divergence).name != "kl", "norm": get_norm(self.norm).order != 2.0}
+        set_to |= {"divergence": get_divergence(self.divergence).name != "kl", "norm": self._norm() != 2.0}
         set_to |= {
             "radius": not isinstance(self.radius, str) and bool(np.any(as_numbers(self.radius, "radius") != 0.0))
         }
@@ -332,7 +371,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             return RadiusChoice(self.feature_choice_.radius, "cv")
         if not isinstance(self.radius, str):
             return None
-        if not (self.penalty is None and self.constraints is None):
+        if self._has_terms:
             raise DataError(
                 "radius", f"{self.radius!r} does not take a penalty or constraints into account", "pass a number"
             )
@@ -377,6 +416,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """New samples as a matrix with the columns of the fit, in its order."""
         self._check_fitted()
         expected = getattr(self, "feature_names_in_", None)
+        x = read_rows(x, name)
         columns = column_names(x)
         rows = as_matrix(x, name)
         if expected is not None and columns is not None and tuple(expected) != columns:
@@ -391,7 +431,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         return rows
 
     def _features(self, rows: Array, name: str) -> Array:
-        """Features of new samples, small enough that ⟨δ̂, f(x)⟩ does not overflow."""
+        """Features of new samples, in the units of ``problem_``, so small that ⟨δ̂, f(x)⟩ does not overflow."""
         features = as_matrix(self.features_(rows), f"features({name})", limit=MAX_ENTRY)
         if features.shape[1] != self.problem_.k:
             raise DataError(
@@ -399,7 +439,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
                 f"gives {features.shape[1]} columns for {name}, in the fit it gave {self.problem_.k}",
                 "use a function that always returns the same columns",
             )
-        return features
+        return features if np.all(self.scale_ == 1.0) else features / self.scale_
 
     @single_threaded_blas()
     def _log_ratio(self, x: Any, name: str) -> Array:
@@ -490,7 +530,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             would not have the coverage they claim.
         """
         self._check_fitted()
-        if self.penalty is not None or self.constraints is not None:
+        if self._has_terms:
             raise DataError(
                 "penalty",
                 "a penalty or constraints bias the estimate, so intervals would not have their nominal coverage",
@@ -552,7 +592,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         rows = self._rows(x)
         return self.inference(kind).log_ratio(self._features(rows, "x"), level)
 
-    def divergence_interval(self, level: float = 0.95, kind: str = "centred") -> Interval:
+    def divergence_interval(self, level: float = 0.95, kind: str = "centred") -> tuple[float, float]:
         """Confidence interval of the divergence between the posteriors.
 
         Parameters
@@ -564,10 +604,11 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        Interval
-            One interval.
+        lower, upper : float
+            The estimate itself is ``divergence_``.
         """
-        return self.inference(kind).divergence(level)
+        interval = self.inference(kind).divergence(level)
+        return float(interval.lower[0]), float(interval.upper[0])
 
     def divergence_p_value(self, kind: str = "centred") -> float:
         """p-value of the hypothesis δ = 0, under which twice the divergence is distributed as a weighted sum of χ².
@@ -639,8 +680,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             One δ̂ per resample; nan where a resample has no solution.
         """
         self._check_fitted()
-        terms = {"penalty": self.penalty, "constraints": self.constraints}
-        return bootstrap(self.problem_, self.delta_, replicates, rng=rng, jobs=jobs, progress=progress, **terms)
+        terms: dict[str, Any] = {**self._terms(), "rng": rng, "jobs": jobs, "progress": progress}
+        return bootstrap(self.problem_, self.solution_.delta, replicates, **terms) / self.scale_
 
     def diagnostics(self) -> Diagnostics:
         """Effective sample sizes, heavy weights, balance, conditioning, and warnings.
@@ -679,9 +720,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
                 refusal = f"{error.reason}; {error.remedy}"
             diagnostics = self.diagnostics()
             title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
-            return make_report(
-                title, self.problem_, self.solution_, diagnostics, inference, refusal, level, self.divergence_
-            )
+            parts = (title, self.problem_, self.solution_, diagnostics, inference, refusal, level)
+            return make_report(*parts, self.divergence_, self.scale_)
 
     def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
         """The table of the summary as a data frame.
@@ -716,13 +756,3 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "solution_")
-
-
-def _parts(features: FeatureMap) -> tuple[FeatureMap, ...]:
-    """The maps of a concatenation, or the map itself."""
-    return features.parts if isinstance(features, Concatenation) else (features,)
-
-
-def _kernels(features: FeatureMap) -> list[Kernel]:
-    """The kernels among the maps."""
-    return [part for part in _parts(features) if isinstance(part, Kernel)]

@@ -142,6 +142,7 @@ def make_report(
     refusal: str,
     level: float,
     divergence: float,
+    scale: Array,
 ) -> Report:
     """Report of a fit.
 
@@ -159,8 +160,10 @@ def make_report(
         Confidence level.
     divergence : float
         The estimated divergence.
+    scale : ndarray of shape (k,)
+        What the features of the problem have been divided by.
     """
-    values = solution.delta[:, None]
+    values = (solution.delta / scale)[:, None]
     amount = f"{problem.divergence.replace('kl', 'KL')} {divergence + 0.0:.6g}"  # + 0.0 turns -0 into 0
     notes = []
     if inference is not None:
@@ -174,11 +177,12 @@ def make_report(
     d = diagnostics
     notes.append(("certificate", f"gap {solution.gap:.1e}, {solution.status.name.lower()}"))
     notes.append(("solver", f"{solution.solver}, {solution.formulation}, {solution.iterations} iterations"))
+    unit = " standard deviations" if np.any(scale != 1.0) else ""
     if problem.radius_per_feature:
         low, high = problem.radius.min(), problem.radius.max()
-        notes.append(("radius", f"{low:.4g} to {high:.4g}, one for each feature"))
+        notes.append(("radius", f"{low:.4g} to {high:.4g}{unit}, one for each feature"))
     else:
-        notes.append(("radius", f"{problem.radius:.4g} in norm {problem.norm:g}"))
+        notes.append(("radius", f"{problem.radius:.4g}{unit} in norm {problem.norm:g}"))
     notes.append(
         ("ESS", f"p {d.ess_p:.0f} of {d.n_p}, q {d.ess_base:.0f} of {d.n_q}, weights {d.ess_mu:.0f} of {d.n_q}")
     )

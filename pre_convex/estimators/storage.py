@@ -75,10 +75,8 @@ SOLUTION_FIELDS = (
     *("compile_time", "setup_time", "solve_time", "claim", "user_terms"),
 )
 KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, PluginRatio, RatioClassifier)}
-#: parameters that are functions, which cannot be written
-FUNCTIONS = ("penalty", "constraints")
-#: parameters that files do not hold
-UNSTORED = (*FUNCTIONS, "features", "divergence", "bounds", "max_weight")
+#: parameters that files do not hold; a penalty may be a name, which is held
+UNSTORED = ("constraints", "features", "divergence", "bounds", "max_weight")
 #: fields of the header
 HEADER = (
     *("format", "kind", "params", "features", "parameter", "plugin", "choice", "feature_names", "columns"),
@@ -125,13 +123,15 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool =
     if type(fit) not in KINDS.values():
         raise DataError("fit", f"a {type(fit).__name__} cannot be written", f"pass one of {', '.join(KINDS)}")
     fit._check_fitted()
-    if fit.penalty is not None or fit.constraints is not None:
+    if fit._has_terms:
         raise DataError("fit", "its penalty or constraints are functions and cannot be written", "fit without them")
     fit.problem_.require_exponential("a file of a fit")
     fit.problem_.require_one_radius("a file of a fit")
     arrays = {name: getattr(fit.problem_, name) for name in ARRAYS}
     arrays = {name: value for name, value in arrays.items() if value is not None}
-    arrays |= {"delta": fit.delta_, "mu": fit.mu_}
+    arrays |= {"delta": fit.solution_.delta, "mu": fit.mu_}
+    if np.any(fit.scale_ != 1.0):
+        arrays["scale"] = fit.scale_
     if isinstance(fit, RatioClassifier):
         arrays["classes"] = fit.classes_
     header = _header(fit, arrays)
@@ -240,6 +240,9 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     fit: PosteriorRatio = kind(_parameter(header["parameter"], arrays), **_params(header["params"], kind))
     fit.problem_ = problem = _problem(header, arrays)
     fit.solution_ = _solution(header["solution"], arrays, problem)
+    fit.scale_ = as_vector(arrays.get("scale", np.ones(problem.k)), "scale", problem.k)
+    if fit.scale_.min() <= 0.0:
+        raise DataError("scale", "is not positive", CHANGED)
     fit._finish()
     fit.feature_choice_ = None
     fit.radius_, fit.radius_choice_ = problem.radius, _choice(header["choice"], arrays, problem.radius)
@@ -341,13 +344,18 @@ def _tilted_weights(problem: RatioProblem, delta: Array) -> Array:
 def _params(stored: Any, kind: type[PosteriorRatio]) -> dict[str, Any]:
     """Checked parameters of an estimator."""
     names = [name for name in kind().get_params() if name not in UNSTORED]
-    stored = _fields(stored, names, "params", optional=("settings",))
+    stored = _fields(stored, names, "params", optional=("settings", "penalty", "standardise"))
     params = {k: (np.inf if v == "inf" else v) for k, v in stored.items()}
+    params.setdefault("standardise", False)  # files from before it was a parameter
     as_choice(params["formulation"], "formulation", ("primal", "dual"))
     _text(params["solver"], "solver")
     if params["radius"] not in ("auto", "cv"):
         check_radius(params["radius"])
-    get_norm(params["norm"])
+    if params["norm"] is not None:
+        get_norm(params["norm"])
+    if params.get("penalty") is not None:
+        as_choice(params["penalty"], "penalty", ("l1", "l2"))
+    as_flag(params["standardise"], "standardise")
     if params["tol"] is not None:
         check_tol(params["tol"])
     as_fraction(params["alpha"], "alpha")

@@ -200,7 +200,7 @@ def plot_coefficients(
     """
     as_fit(fit)
     level, standardise = as_fraction(level, "level"), as_flag(standardise, "standardise")
-    unit = base_moments(fit.problem_)[1] if standardise else np.ones(fit.problem_.k)
+    unit = base_moments(fit.problem_)[1] * fit.scale_ if standardise else np.ones(fit.problem_.k)
     interval: Interval | None = None
     rank = np.abs(fit.delta_ * unit)
     note = ""

@@ -70,12 +70,14 @@ def plot_radius_path(source: PosteriorRatio | RatioProblem, radii: Iterable[floa
     3
     """
     choice: RadiusChoice | None = None
+    unit, per = np.ones(1), ""
     terms: dict[str, Any] = {}
     if isinstance(source, PosteriorRatio):
         problem: RatioProblem = as_fit(source).problem_
         if source.radius_choice_ is not None and source.radius_choice_.method == "cv":
             choice = source.radius_choice_
-        terms = {"penalty": source.penalty, "constraints": source.constraints, "tol": source.tol}
+        terms = {**source._terms(), "tol": source.tol}
+        unit, per = source.scale_, ", standard deviations" * bool(np.any(source.scale_ != 1.0))
     elif isinstance(source, RatioProblem):
         problem = source
     else:
@@ -86,7 +88,7 @@ def plot_radius_path(source: PosteriorRatio | RatioProblem, radii: Iterable[floa
     panels = 3 + (choice is not None)
     figure = new_figure(8.2, 2.4 + 1.75 * panels)
     axes: Sequence[Axes] = list(figure.subplots(panels, 1, sharex=True, height_ratios=[1.7] + [1.0] * (panels - 1)))
-    names = _coefficients(axes[0], problem, R, solutions)
+    names = _coefficients(axes[0], problem, R, [s.delta / unit for s in solutions], solutions)
     _line(axes[1], R, [-problem.dual_value(s.mu) if s.status.ok else np.nan for s in solutions])
     axes[1].set_ylabel("divergence\nof μ from base")
     _line(axes[2], R, [effective_sample_size(safe_log(s.mu)) if s.status.ok else np.nan for s in solutions])
@@ -95,7 +97,7 @@ def plot_radius_path(source: PosteriorRatio | RatioProblem, radii: Iterable[floa
     axes[2].set_ylim(0.0, 1.08 * axes[2].get_ylim()[1])
     if choice is not None:
         _scores(axes[3], choice)
-    axes[-1].set(xscale="log", xlabel="radius R", xlim=_padded(R))
+    axes[-1].set(xscale="log", xlabel=f"radius R{per}", xlim=_padded(R))
     figure.align_ylabels(axes)
     unsolved = sum(not s.status.ok for s in solutions)
     set_title(
@@ -143,9 +145,12 @@ def _line(ax: Axes, R: Array, values: Sequence[float]) -> None:
     ax.grid(color=LIGHT)
 
 
-def _coefficients(ax: Axes, problem: RatioProblem, R: Array, solutions: Sequence[Solution]) -> list[str]:
+def _coefficients(
+    ax: Axes, problem: RatioProblem, R: Array, deltas: Sequence[Array], solutions: Sequence[Solution]
+) -> list[str]:
     """Draw the coefficients along the path, with a legend of the largest; return the names in the legend."""
-    delta = np.array([s.delta if s.status.ok else np.full(problem.k, np.nan) for s in solutions])
+    unsolved = np.full(problem.k, np.nan)
+    delta = np.array([d if s.status.ok else unsolved for d, s in zip(deltas, solutions, strict=True)])
     size = np.nan_to_num(np.abs(delta)).max(axis=0)
     order = np.argsort(-size, kind="stable")
     named, others = order[: len(NAMED)], order[len(NAMED) :]

@@ -114,7 +114,7 @@ def plot_ratio(
 def _centre(fit: PosteriorRatio, rows: Array) -> Array:
     """Means of the columns, weighted by the base weights if these are the rows of the fit."""
     problem = fit.problem_
-    if len(rows) == problem.n_q and np.allclose(fit.features_(rows), problem.features_q, rtol=1e-9, atol=1e-9):
+    if len(rows) == problem.n_q and np.allclose(fit._features(rows, "x"), problem.features_q, rtol=1e-9, atol=1e-9):
         return np.asarray(np.exp(problem.log_base) @ rows)
     return np.asarray(rows.mean(axis=0))
 

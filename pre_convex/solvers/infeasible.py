@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from ..feasibility.hull import Hull
 from ..problem import RatioProblem
 from ..solution import Solution
 
-__all__ = ["infeasible_error"]
+__all__ = ["MAX_NAMES", "Advise", "Remedy", "infeasible_error", "listed", "radius_literal"]
 
 #: features that a sentence names
 MAX_NAMES = 6
@@ -26,14 +28,35 @@ MAX_FEATURES = 50
 MARGIN = 1.5
 
 
-def infeasible_error(problem: RatioProblem, solution: Solution) -> InfeasibleError:
-    """The error that belongs to a solution of status INFEASIBLE."""
+#: a remedy as text, and as parameters if it is a call
+Remedy = tuple[str, dict[str, Any]]
+#: makes the first remedies from the radius and the relaxation to advise, either of which may be unknown
+Advise = Callable[[float | None, dict[str, float]], list[Remedy]]
+
+
+def infeasible_error(
+    problem: RatioProblem, solution: Solution, advise: Advise | None = None, unit: Array | None = None
+) -> InfeasibleError:
+    """The error that belongs to a solution of status INFEASIBLE.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+    solution : Solution
+    advise : function, optional
+        Makes the remedies that are calls, for callers with parameters of their own; by default ``with_radius``.
+    unit : ndarray of shape (k,), optional
+        Standard deviations that the features of the problem have been divided by; the message names original values.
+    """
+    advise = advise or _calls_of_problem
     hull = solution.hull
     lowest, highest = problem.ranges
     off = (problem.target < lowest) | (problem.target > highest)
     outside = tuple(name for name, is_off in zip(problem.feature_names, off, strict=True) if is_off)
     if hull is None:  # the distance was not found, but δ separates
-        return InfeasibleError(f"No weights{_within(problem)} match the target.{_remedies(problem)}", solution)
+        remedies = advise(None, {})
+        message = f"No weights{_within(problem)} match the target.{_remedies(problem, remedies)}"
+        return InfeasibleError(message, solution, advice=_calls(remedies))
     conflict: tuple[str, ...] = ()
     relaxation: dict[str, float] = {}
     # in balls directions are not sparse, and the conflict needs a search for each feature
@@ -41,47 +64,66 @@ def infeasible_error(problem: RatioProblem, solution: Solution) -> InfeasibleErr
         with suppress(SolveError):  # of a linear program; the distance is known nevertheless
             conflict, relaxation = hull.conflict, _with_margin(problem, hull.relaxation)
             _ = hull.separating  # an error that is pickled has all that it says, and not the problem
-    message = f"{_distance(problem, hull)}{_conflict(problem, conflict, lowest, highest)}"
+    ranges = (lowest, highest, np.ones(problem.k) if unit is None else unit)
+    message = f"{_distance(problem, hull, unit is not None)}{_conflict(problem, conflict, *ranges)}"
     error = InfeasibleError(message, solution, hull, outside, relaxation)
     advised = None if problem.radius_per_feature else error.advised_radius
-    message += _remedies(problem, outside, advised, relaxation)
-    return InfeasibleError(message, solution, hull, outside, relaxation)
+    remedies = advise(advised, relaxation)
+    message += _remedies(problem, remedies, outside)
+    return InfeasibleError(message, solution, hull, outside, relaxation, _calls(remedies))
+
+
+def _calls(remedies: list[Remedy]) -> tuple[dict[str, Any], ...]:
+    """The remedies that are calls."""
+    return tuple(parameters for _, parameters in remedies if parameters)
+
+
+def _calls_of_problem(radius: float | None, relaxation: dict[str, float]) -> list[Remedy]:
+    """Remedies by ``problem.with_radius``."""
+    remedies: list[Remedy] = []
+    if 0 < len(relaxation) <= MAX_NAMES:
+        text = f"relax the cheapest features, problem.with_radius({radius_literal(relaxation)})"
+        remedies.append((text, {"radius": relaxation}))
+    if radius is not None:
+        remedies.append((f"use a radius of {radius:g} or more", {"radius": radius}))
+    return remedies
 
 
 def _within(problem: RatioProblem) -> str:
     return " within the bounds" if problem.link.bounded else " on the q sample"
 
 
-def _distance(problem: RatioProblem, hull: Hull) -> str:
+def _distance(problem: RatioProblem, hull: Hull, scaled: bool) -> str:
     """Sentence with the distance, which counts only if there is one radius for all features."""
     if problem.radius_per_feature:
         return f"No weights{_within(problem)} match the target to within the radius of each feature."
     where = "moments that weights within the bounds have" if problem.link.bounded else "hull of the q features"
+    distance = f"{hull.radius:.6g} standard deviations" if scaled else f"at distance {hull.radius:.6g}"
     return (
-        f"The target is at distance {hull.radius:.6g} from the {where} in norm {problem.norm:g}, more than the radius "
-        f"{problem.radius:g}, so no weights{_within(problem)} match it."
+        f"The target is {distance} from the {where} in norm {problem.norm:g}, more than the radius {problem.radius:g}, "
+        f"so no weights{_within(problem)} match it."
     )
 
 
-def _conflict(problem: RatioProblem, conflict: tuple[str, ...], lowest: Array, highest: Array) -> str:
+def _conflict(problem: RatioProblem, conflict: tuple[str, ...], lowest: Array, highest: Array, unit: Array) -> str:
     """Sentence that names the features that conflict; empty if they are not known."""
     if not conflict:
         return ""
     to = "" if problem.exact else " to within the radius"
-    names = _listed(conflict)
+    names = listed(conflict)
     if len(conflict) == 2:
         return f" {names} can each be matched{to}, but not together."
     if len(conflict) > 2:
         return f" {names} cannot be matched together{to}, but can if any one of them is left out."
     i = problem.feature_names.index(conflict[0])
-    b, low, high = float(problem.target[i]), float(lowest[i]), float(highest[i])
+    b, low, high = (float(x[i] * unit[i]) for x in (problem.target, lowest, highest))
     digits = _digits(b, low, high)
     if not low <= b <= high:
         radius = float(np.broadcast_to(problem.radius, problem.k)[i])
         by = f" by more than the radius {radius:g}" if radius else ""
         return f" The target {b:{digits}} of {names} is outside the q range [{low:{digits}}, {high:{digits}}]{by}."
     v = np.eye(1, problem.k, i)[0]
-    high, low = b + support_of_weights(problem, v), b - support_of_weights(problem, -v)
+    high, low = b + unit[i] * support_of_weights(problem, v), b - unit[i] * support_of_weights(problem, -v)
     digits = _digits(b, low, high)
     return (
         f" The target {b:{digits}} of {names} is outside [{low:{digits}}, {high:{digits}}], the means that weights "
@@ -98,7 +140,7 @@ def _digits(b: float, low: float, high: float) -> str:
     return ".17g"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def listed(names: tuple[str, ...]) -> str:
     """a; a and b; a, b and c; a, b, c and 5 others."""
     shown = (
         list(names) if len(names) <= MAX_NAMES else [*names[: MAX_NAMES - 1], f"{len(names) - MAX_NAMES + 1} others"]
@@ -114,25 +156,22 @@ def _with_margin(problem: RatioProblem, relaxation: dict[str, float]) -> dict[st
     return {name: x if x == kept.get(name) else round_up(margin * x) for name, x in relaxation.items()}
 
 
-def _remedies(
-    problem: RatioProblem,
-    outside: tuple[str, ...] = (),
-    advised: float | None = None,
-    relaxation: dict[str, float] | None = None,
-) -> str:
-    """Sentence of remedies, with the call that would work."""
-    remedies = []
-    if outside:
-        remedies.append(f"remove the p rows outside the q range of {_listed(outside)}")
+def _remedies(problem: RatioProblem, remedies: list[Remedy], outside: tuple[str, ...] = ()) -> str:
+    """Sentence of remedies."""
+    texts = [f"remove the p rows outside the q range of {listed(outside)}"] if outside else []
     if problem.link.bounded:
-        remedies.append("widen the bounds")
-    if relaxation and len(relaxation) <= MAX_NAMES:
-        radii = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {_literal(x)}" for name, x in relaxation.items())
-        remedies.append(f"relax the cheapest features, problem.with_radius({{{radii}}})")
-    if advised is not None:
-        remedies.append(f"use a radius of {advised:g} or more")
-    remedies += ["add q samples where the p sample is", "drop features"]
-    return f" Remedies: {'; '.join(remedies)}."
+        texts.append("widen the bounds")
+    texts += [text for text, _ in remedies]
+    texts.append("add q samples where the p sample is")
+    if not any(text.startswith("drop ") for text in texts):
+        texts.append("drop features")
+    return f" Remedies: {'; '.join(texts)}."
+
+
+def radius_literal(relaxation: Mapping[Any, float]) -> str:
+    """A radius for each feature as Python code."""
+    keys = ("..." if name is ... else json.dumps(name, ensure_ascii=False) for name in relaxation)
+    return f"{{{', '.join(f'{key}: {_literal(x)}' for key, x in zip(keys, relaxation.values(), strict=True))}}}"
 
 
 def _literal(x: float) -> str:

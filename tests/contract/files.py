@@ -407,7 +407,7 @@ ODD: list[FileRow] = [
     _csv("empty line", "a,b\n1,2\n\n3,4\n"),
     _csv("duplicate column", "a,a\n1,2\n"),
     _csv("a column without a name", ",a\n1,2\n"),
-    _csv("semicolons", "a;b\n1;2\n"),
+    _csv("decimal commas", "a;b\n1,5;2\n"),
     _csv("an open quote", 'a,b\n"1,2\n3,4\n'),
     _csv("an endless cell", "a\n" + "1" * 200_000),
     _npz("no x", {"y": X}),

@@ -42,7 +42,7 @@ def test_moments_are_matched_to_the_radius(fit):
 
 
 def test_the_score_on_the_training_data_is_the_divergence_without_the_penalty(fit):
-    penalty = fit.problem_.penalty_value(fit.delta_)
+    penalty = fit.problem_.penalty_value(fit.solution_.delta)
     assert fit.score(*samples()) == pytest.approx(fit.divergence_ + penalty, rel=1e-9)
 
 

@@ -286,12 +286,12 @@ plt.show()
 #    \approx 0.5966 .
 
 mean_log_ratio = fit.log_ratio(x_p[:, None]).mean()
-interval = fit.divergence_interval()
+low, high = fit.divergence_interval()
 print(f"-loss {-loss:.4f}   mean log-ratio over p {mean_log_ratio:.4f}   true 0.5966")
-print(f"95 % interval [{interval.lower[0]:.3f}, {interval.upper[0]:.3f}]")
+print(f"95 % interval [{low:.3f}, {high:.3f}]")
 assert abs(mean_log_ratio + loss) < 1e-10
 assert abs(fit.divergence_ + loss) < 1e-10
-assert interval.lower[0] < 0.25 + 0.5 * np.log(2.0) < interval.upper[0]
+assert low < 0.25 + 0.5 * np.log(2.0) < high
 
 # %%
 # More dimensions

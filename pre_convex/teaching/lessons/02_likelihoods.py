@@ -139,8 +139,7 @@ read_p = pre.Gaussian([2.0], precision=3.0)
 read_q = pre.Gaussian([1.0], precision=1.0)
 fit = pre.PosteriorRatio("polynomial").fit(rows_p, rows_q, read_p, read_q)
 print("delta by package ", fit.delta_.round(3))
-interval = fit.divergence_interval()
-low, high = interval.lower[0], interval.upper[0]
+low, high = fit.divergence_interval()
 print(f"divergence {fit.divergence_:.3f}, exact {exact_divergence:.3f}")
 print(f"95 % interval [{low:.3f}, {high:.3f}]")
 assert np.abs(found.x - fit.delta_).max() < 1e-3

@@ -267,8 +267,8 @@ for share in (0.2, 0.6, 0.95):
 # error of the best it takes the largest. In this sample both drop the three irrelevant features; in other samples
 # ``"cv"``, which optimises prediction only, may keep one of them with a small coefficient.
 
-auto = pre.PosteriorRatio(radius="auto", norm=np.inf).fit(x_p, x_q)
-cv = pre.PosteriorRatio(radius="cv", norm=np.inf).fit(x_p, x_q)
+auto = pre.PosteriorRatio(radius="auto", norm=np.inf, standardise=False).fit(x_p, x_q)
+cv = pre.PosteriorRatio(radius="cv", norm=np.inf, standardise=False).fit(x_p, x_q)
 choice = cv.radius_choice_
 print(f"auto: R = {auto.radius_:.4f}, delta {auto.delta_.round(3)}")
 print(f"cv:   R = {cv.radius_:.4f}, delta {cv.delta_.round(3)}")
@@ -298,7 +298,7 @@ plt.show()
 
 passed = 0
 for i in range(60):
-    fit = pre.PosteriorRatio(radius="auto", norm=np.inf)
+    fit = pre.PosteriorRatio(radius="auto", norm=np.inf, standardise=False)
     fit.fit(*draw(np.random.default_rng(100 + i), n=300))
     passed += np.abs(fit.problem_.gradient(truth)).max() <= fit.radius_
 print(f"the residual of the truth was within the radius in {passed} of 60 samples")

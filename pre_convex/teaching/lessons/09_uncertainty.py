@@ -350,7 +350,7 @@ ax.set(xlabel="$t$, for $x = (t, t/2)$", ylabel="$\\log r(x)$")
 ax.legend()
 plt.show()
 
-around = fit.divergence_interval()
+around = fit.inference().divergence()
 parts = w * ((x_p - b) @ delta), mu - base
 by_hand = np.sqrt(sum((part**2).sum() for part in parts))
 low, high = around.lower[0], around.upper[0]

@@ -16,7 +16,7 @@ def test_pre_scores_are_those_of_the_estimator(radius, norm):
     Y_p, Y_q = make_windows(3, 0.6), make_windows(3, -0.5, 2)
     found = scores(Y_p, Y_q, p, q, noise=1.5, features=FEATURES, radius=radius, norm=norm)
     for w in range(3):
-        fit = pre.PosteriorRatio(FEATURES, radius=radius, norm=norm)
+        fit = pre.PosteriorRatio(FEATURES, radius=radius, norm=norm, standardise=False)
         fit.fit(p, q, pre.Gaussian(Y_p[w], 1.5**-2), pre.Gaussian(Y_q[w], 1.5**-2))
         np.testing.assert_allclose(found.scores[w], fit.divergence_, atol=1e-7)
         np.testing.assert_allclose(found.delta[w], fit.delta_, atol=1e-4)

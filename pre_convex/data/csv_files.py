@@ -1,0 +1,101 @@
+"""CSV files as text: gzip and the separator are detected; cells stay strings."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import DataError
+from .files import CORRUPT_FILE_ERRORS, GUARDED_BYTES, MAX_RATIO
+
+__all__ = ["CsvLines", "open_csv"]
+
+#: separators that are looked for in the header; the first wins a tie
+SEPARATORS = ",;\t|"
+#: first bytes of a gzip file
+GZIP = b"\x1f\x8b"
+
+
+@dataclass(eq=False)
+class CsvLines:
+    """The header and the lines of an open CSV file.
+
+    Attributes
+    ----------
+    path : Path
+    header : tuple of str
+        Column names; empty for an empty file.
+    separator : str
+    number : int
+        Number of the last line that was read, from 1.
+    """
+
+    path: Path
+    header: tuple[str, ...]
+    separator: str
+    number: int
+    _file: io.TextIOBase
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """Lines of cells, each as long as the header; blank lines at the end are skipped, others are an error."""
+        lines, blank, before = csv.reader(self._file, delimiter=self.separator), 0, self.number
+        for line in lines:
+            self.number = before + lines.line_num
+            if not line:
+                blank = blank or self.number
+                continue
+            if blank:  # it may be a missing value
+                raise DataError(self.path, f"line {blank} is empty", "fill it in or remove it")
+            if len(line) != len(self.header):
+                reason = f"line {self.number} has {len(line)} cells, the header has {len(self.header)}"
+                raise DataError(self.path, reason, "give every line one cell per column")
+            yield line
+
+
+@contextmanager
+def open_csv(path: Path) -> Iterator[CsvLines]:
+    """Header and lines of a CSV file in UTF-8, which may be compressed by gzip.
+
+    Commas, semicolons, tabs and vertical bars separate cells: the one that gives the header most cells is taken.
+    """
+    try:
+        with _open_text(path) as file:
+            first, separator = "", SEPARATORS[0]
+            for line in file:  # a quoted name may hold a line break
+                first += line
+                if first.count('"') % 2 == 0:
+                    break
+            if first:
+                separator = max(SEPARATORS, key=lambda mark: len(_cells(first, mark)))
+            header = tuple(cell.strip() for cell in _cells(first, separator))
+            yield CsvLines(path, header, separator, first.count("\n") or 1, file)
+    except UnicodeDecodeError as error:
+        raise DataError(path, f"is not text in UTF-8 ({error.reason})", "save it in UTF-8") from error
+    except csv.Error as error:
+        raise DataError(path, f"is not a CSV file ({error})", "save it as CSV") from error
+
+
+def _cells(text: str, separator: str) -> list[str]:
+    return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+
+
+def _open_text(path: Path) -> io.TextIOBase:
+    """The file as text; a gzip file is unpacked in memory."""
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP)) == GZIP
+    if not packed:
+        return path.open(newline="", encoding="utf-8-sig")
+    limit = max(GUARDED_BYTES, MAX_RATIO * path.stat().st_size)
+    try:
+        with gzip.open(path) as unpacked:
+            content = unpacked.read(limit + 1)
+    except (OSError, *CORRUPT_FILE_ERRORS) as error:
+        raise DataError(path, f"is not an intact gzip file ({error})", "compress it again") from error
+    if len(content) > limit:
+        raise DataError(path, "unpacks to an implausible size", "unpack it first")
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
