@@ -91,6 +91,6 @@ def _own_scale(features: FeatureMap, k: int) -> Mask:
     if not own or len(own) == len(parts):
         return np.full(k, bool(own))
     first: Any = own[0]
-    point = first.points[:1] if isinstance(first, Kernel) else first.centre[None]  # every map works there
+    point = first.centre[None] if type(first) is Scaled else first.points[:1]  # every map works there
     widths = [np.shape(part(point))[1] for part in parts]
     return np.repeat([isinstance(part, Kernel | Scaled) for part in parts], widths)

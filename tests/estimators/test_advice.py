@@ -39,7 +39,7 @@ def test_ordinary_tables_are_fitted_by_default_or_by_the_advice(name, seed):
         assert usable(fits[0], len(x_q))  # the first is the one to take
         for call in re.findall(r"(?:pass|features,) (radius=(?:\"\w+\"|\{.*?\}))", str(error)):
             assert eval(f"pre.KLIEP({call})", {"pre": pre}).fit(x_p, x_q).solution_.ok
-        if " drop " in str(error):
+        if re.search(r"drop x\d", str(error)):
             kept = [i for i in range(x_p.shape[1]) if f"x{i}" not in error.drop]
             assert pre.KLIEP().fit(x_p[:, kept], x_q[:, kept]).solution_.ok
     else:
