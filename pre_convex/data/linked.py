@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from .._internal.typing import Array, Index
 from ..divergences import Link
-from .passes import COVARIANCE_DOMINATES, Summary
+from .passes import COVARIANCE_DOMINATES, Summary, support
 from .requests import ALL, Alone, Draw, Height, Level, Tilt
 from .rows import Rows
 
 __all__ = [
+    "Extremes",
     "LiftMoments",
     "LiftRequest",
     "LinkedRows",
@@ -130,6 +131,18 @@ class StepLimit:
     theta: Array
     d: Array
     level: int = ALL
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Extremes:
+    """A level together with the rows where s_j at θ is highest; answer: (Level, highest s_j over all rows).
+
+    These are drawn with certainty, because a divergence with a limit may give a few of them a large weight.
+    """
+
+    theta: Array
+    level: int
+    count: int
 
 
 def linked_tilt(rows: Rows, link: Link, theta: Array, *, covariance: bool = True) -> Summary:
@@ -432,10 +445,24 @@ class LinkedRows(Alone):
             case StepLimit():
                 reach = partial(_reach, link=self.link, theta=request.theta, d=request.d)
                 return self.rows[request.level].reduce(reach, min)
+            case Extremes():
+                return self._with_extremes(request)
             case Height():
                 z, pi = linked_scores(self.rows[request.level], np.append(0.0, request.direction[1:]))
                 return capped_support(z, pi / pi.sum(), self.link)
         return super()._answer(request)
+
+    def _with_extremes(self, request: Extremes) -> tuple[Level, float]:
+        """Answer to :class:`Extremes`; no row is there twice, so that the level can be lifted."""
+        delta, level = request.theta[1:], request.level
+        highest, index = support(self.rows[ALL], delta[:, None], request.count)
+        extremes = self.rows[ALL].take(index)
+        heights = extremes.features @ delta
+        below = self.rows[level].features @ delta < heights.min() - 1e-9 * np.abs(heights).max()
+        features = np.concatenate([self.rows[level].features[below], extremes.features])
+        for levels in (self.rows, self.weighted):
+            levels.append(Rows(features, np.append(levels[level].log_base[below], extremes.log_base)))
+        return Level(len(self.rows) - 1, len(features)), float(request.theta[0] + highest[0])
 
     def _draw(self, request: Draw) -> Level:
         if self.link.per_row:  # a sample does not know which rows it has

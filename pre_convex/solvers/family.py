@@ -15,27 +15,61 @@ from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from ..certificate.certificate import NO_PROOF, Proof
 from ..certificate.family import certificate_at, linked_arithmetic, prove_linked
-from ..data.linked import LinkedRows, StepLimit, intercept_at
-from ..data.requests import Level, Requests
+from ..data.linked import Extremes, LinkedRows, StepLimit, intercept_at
+from ..data.passes import Summary
+from ..data.requests import Level, Requests, Tilt
 from ..divergences import Divergence
 from ..penalties import PartialPenalty, Penalty, with_intercept
 from ..problem import RatioProblem
 from .newton import Descent, Point
 from .settings import Settings
-from .stages import NewtonResult, Staged
+from .stages import SAMPLE_STEPS, NewtonResult, Staged
 
 __all__ = ["newton_linked"]
 
-#: share of the way to the first infinite ratio that a step may take, and squared decrement below which none is near
-TO_LIMIT, SHORT = 0.99, 1e-2
+#: share of the way to the first infinite ratio that a step may take, and n times the squared decrement below which
+#: none is near and the curvature changes little
+TO_LIMIT, CONCORDANT = 0.9, 0.25
+#: rows that are added to a subset because their ratio is the largest, and how often
+EXTREMES, EXTREMES_PER_FEATURE, ROUNDS = 1_000, 50, 6
 #: weights whose sum is further from one than this get a better intercept when it is asked for
 NORMALISED = 1e-13
 
 
 class LinkedDescent(Descent):
-    """Newton in θ = (c, δ), which stays where all ratios are finite."""
+    """Newton in θ = (c, δ), which stays where all ratios are finite.
+
+    If the divergence has a limit, n times the loss is self-concordant, so that the curvature may change much as long as
+    n times the squared decrement is not small. Until then it is computed again after each step, on the rows of the
+    subset, which has those with the largest ratios.
+    """
 
     limited = False
+    #: the subset
+    near: Level | None = None
+
+    @property
+    def far(self) -> bool:
+        """Whether the curvature may change much along the next step."""
+        return self.limited and self.decrement * self.level.size > CONCORDANT
+
+    def at(self, delta: Array, guess: float = 0.0) -> Requests[Point]:
+        """A pass at θ, with the covariance while the curvature changes."""
+        if self.exact and self.far and not self.always:
+            self.always = True
+            point = yield from super().at(delta, guess)
+            self.always = False
+            return point
+        return (yield from super().at(delta, guess))
+
+    def _next_curvature(self, H: Array, point: Point, moved: Point) -> Requests[Array]:
+        """Covariance of the subset, or a secant update."""
+        self.renewed = self.far and self.near is not None
+        if self.near is None or not self.renewed:
+            return (yield from super()._next_curvature(H, point, moved))
+        on_subset: Summary = yield Tilt(moved.delta, True, self.near.number)
+        assert on_subset.covariance is not None  # it was asked for
+        return on_subset.covariance
 
     def run(self, point: Point, aim: float, limit: int | None = None) -> Requests[Point]:
         """Go back towards zero first, if the start has infinite ratios, as that of a sample may."""
@@ -48,8 +82,8 @@ class LinkedDescent(Descent):
     def _longest(self, point: Point, d: Array) -> Requests[float]:
         """At most most of the way to the first infinite ratio."""
         t: float = yield from super()._longest(point, d)
-        if self.limited and self.decrement > SHORT:
-            t = min(t, TO_LIMIT * (yield StepLimit(point.delta, d, self.level.number)))
+        if self.far:
+            t = min(t, TO_LIMIT * (yield StepLimit(point.delta, d, (self.near or self.level).number)))
         return t
 
 
@@ -65,6 +99,26 @@ class LinkedStages(Staged):
         )
         descent.limited = self.limited
         return descent
+
+    def _from_sample(self, first: Descent, point: Point) -> Requests[tuple[Level | None, Descent, Point]]:
+        """The same, with the subset as the source of curvatures."""
+        subset, descent, point = yield from super()._from_sample(first, point)
+        assert isinstance(descent, LinkedDescent)  # made by this class
+        descent.near = subset
+        return subset, descent, point
+
+    def _with_extremes(self, subset: Level, inner: Descent, found: Point) -> Requests[tuple[Level, Descent, Point]]:
+        """Add the highest rows and solve again, until the ratios of all rows are finite at the solution."""
+        for done in range(ROUNDS if self.limited else 0):
+            level, highest = yield Extremes(found.delta, subset.number, max(EXTREMES, EXTREMES_PER_FEATURE * self.k))
+            if done and highest < self.divergence.limit:
+                break
+            subset, passes = level, inner.passes
+            inner = self._descent(subset, None, self.variances)
+            inner.passes += passes
+            found = yield from inner.at(found.delta)
+            found = yield from inner.run(found, aim=0.01 / subset.size, limit=SAMPLE_STEPS)
+        return subset, inner, found
 
     def _share(self, point: Point, level: Level) -> Requests[float]:
         """Effective sample size of the weights as a share of the rows."""

@@ -119,7 +119,7 @@ class Descent:
         wide = shift.size >= WIDE
         self.secant_below, self.slow = (SECANT_BELOW_WIDE, SLOW_WIDE) if wide else (SECANT_BELOW, SLOW)
         self.always = level.size * shift.size <= TINY  # every pass computes the covariance
-        self.iterations, self.passes, self.rough = 0, 0, False
+        self.iterations, self.passes, self.rough, self.renewed = 0, 0, False, False
         self.decrement, self.largest_decrement, self.low_value = math.inf, 0.0, -LOW_VALUE
         self.reason = ""
 
@@ -169,7 +169,7 @@ class Descent:
             if self._may_separate(point) and (yield from self._separates(point)):
                 return self._stop(point, "diverges")
             slow = self.decrement > self.slow * last
-            stale = slow and not fresh
+            stale = slow and not (fresh or self.renewed)
             self.always = self.always and not slow  # few rows take all the weight, and secants make longer steps
             if stale and self.exact:  # compute the covariance at this point
                 self.decrement = math.inf
@@ -190,8 +190,13 @@ class Descent:
             # if values differ by round-off only, the decrement has to decrease
             at_round_off = point.value - moved.value <= point.noise
             if moved.summary.covariance is None:
-                self.curvature = update_curvature(H, moved.delta - point.delta, moved.gradient - point.gradient)
+                self.curvature = yield from self._next_curvature(H, point, moved)
             point = moved
+
+    def _next_curvature(self, H: Array, point: Point, moved: Point) -> Requests[Array]:
+        """Curvature after a step whose pass computed a gradient only."""
+        yield from ()
+        return update_curvature(H, moved.delta - point.delta, moved.gradient - point.gradient)
 
     def _stop(self, point: Point, reason: str) -> Point:
         self.reason = reason

@@ -190,6 +190,7 @@ class Staged:
         subset: Level = yield Draw(size)
         inner = self._descent(subset, curvature, self.variances)
         found = yield from inner.run((yield from inner.at(start)), aim=0.5 * self.k / subset.size, limit=SAMPLE_STEPS)
+        subset, inner, found = yield from self._with_extremes(subset, inner, found)
         if inner.decrement > 1.0:
             self._end_stage("subset", inner)
             descent = self._descent(self.everything, None, self.variances)
@@ -199,6 +200,11 @@ class Staged:
         self._end_stage("subset", inner)
         descent = self._descent(self.everything, shrink_correlations(H, share * subset.size), self.variances)
         return subset, descent, (yield from descent.at(found.delta, found.loss))
+
+    def _with_extremes(self, subset: Level, inner: Descent, found: Point) -> Requests[tuple[Level, Descent, Point]]:
+        """Add rows that a subset should have, if weights may be unbounded."""
+        yield from ()
+        return subset, inner, found
 
     def _share(self, point: Point, level: Level) -> Requests[float]:
         """Effective sample size of the weights at a point as a share of the rows: Z(δ)² / Z(2δ) for even weights."""

@@ -5,6 +5,7 @@ import pytest
 
 import pre_convex as pre
 from pre_convex.data.linked import (
+    Extremes,
     LiftRequest,
     LinkedRows,
     Magnitude,
@@ -15,6 +16,7 @@ from pre_convex.data.linked import (
     linked_scores,
     linked_tilt,
 )
+from pre_convex.data.requests import Draw
 from pre_convex.divergences import Link, get_divergence
 
 RNG = np.random.default_rng(0)
@@ -95,3 +97,22 @@ def test_support_function_agrees_with_a_linear_program(bounds):
         limits.append(mu <= bounds[1] * pi)
     best = cp.Problem(cp.Maximize(z @ mu), limits).solve(solver="HIGHS")
     assert capped_support(z, pi, Link(get_divergence("kl"), *bounds)) == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.parametrize("base", [None, A])
+def test_a_level_with_extremes_has_the_highest_rows_once_and_with_certainty(base):
+    problem = pre.RatioProblem(B, F, base, divergence="reverse-kl")
+    rows = LinkedRows(problem.rows, problem.link)
+    sample = rows._answer(Draw(120))
+    level, highest = rows._answer(Extremes(THETA, sample.number, 10))
+    again, _ = rows._answer(Extremes(-THETA, level.number, 10))
+    s = np.sort(linked_scores(problem.rows, THETA)[0])
+    assert highest == pytest.approx(s[-1], abs=1e-12)
+    for number, sign in ((level.number, 1.0), (again.number, -1.0)):
+        chosen, weighted = rows.rows[number], rows.weighted[number]
+        assert len(np.unique(chosen.features, axis=0)) == len(chosen.features)
+        order = np.argsort(sign * (chosen.features @ THETA[1:]))[-10:]
+        np.testing.assert_allclose(
+            np.sort(sign * s)[-10:], sign * THETA[0] + sign * (chosen.features @ THETA[1:])[order]
+        )
+        np.testing.assert_array_equal(chosen.log_base[order], weighted.log_base[order])

@@ -337,3 +337,16 @@ def test_files_keep_the_intercept(tmp_path):
     loaded = pre.load(tmp_path / "fit.npz")
     assert loaded.solution_.intercept == pytest.approx(fit.solution_.intercept, abs=1e-14)
     assert fit.log_ratio([[0.0, 0.0]])[0] == pytest.approx(fit.solution_.intercept, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_few_extreme_rows_do_not_spoil_a_subset(seed):
+    """The ratio of reverse KL has a pole, so that rows far out may have weights ten thousand times the average."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(40_000, 5))
+    target = pre.RatioProblem(np.zeros(5), F).gradient(0.3 * rng.normal(size=5))
+    problem = pre.RatioProblem(target, F, divergence="reverse-kl")
+    solution, whole = pre.solve(problem, settings=pre.Settings(small=0)), pre.solve(problem)
+    assert solution.mu.max() * 40_000 > 100.0
+    assert abs(solution.primal_value - whole.primal_value) <= solution.gap + whole.gap
+    assert sum(stage.passes for stage in solution.trace if stage.name == "all rows") <= 10
