@@ -39,6 +39,8 @@ SCRIPTS = (
     "panels/ratio.js",
     "drag.js",
     "words.js",
+    "questions.js",
+    "task.js",
     "theme.js",
     "controls.js",
     "main.js",

@@ -22,7 +22,7 @@ const controls = (() => {
     ["yq", same, (s) => s.yq[0], (s, v) => (s.yq[0] = v), (v) => num(v, 2)],
     ["lo", same, (s) => s.lo, (s, v) => (s.lo = v), (v) => (v === 0 ? "none" : num(v, 2))],
     ["hi", upper, (s) => s.hi, (s, v) => (s.hi = v), (v) => (v === null ? "none" : num(v, 2))],
-    ["R", same, (s) => s.R, (s, v) => (s.R = v), (v) => num(v, 2)],
+    ["R", same, (s) => s.R, (s, v) => (s.R = v), (v) => num(v, model.digits(store.state))],
   ];
 
   function setUp() {
@@ -42,10 +42,7 @@ const controls = (() => {
       button.dataset.preset = preset.key;
       button.title = preset.hint;
       button.textContent = preset.name;
-      button.addEventListener("click", () => {
-        player.follow();
-        store.replace(presets.copy(preset.state));
-      });
+      button.addEventListener("click", () => task.ask(preset.key));
       list.append(button);
     }
     by("add-q").addEventListener("click", () => drag.addBeside("q"));
@@ -54,8 +51,10 @@ const controls = (() => {
     by("undo").addEventListener("click", store.undo);
     by("redo").addEventListener("click", store.redo);
     by("enough").addEventListener("click", () =>
-      store.change("R", (s) => (s.R = Math.min(3, Number(by("enough").dataset.radius)))),
+      store.change("R", (s) => (s.R = Number(by("enough").dataset.radius))),
     );
+    by("solve").addEventListener("click", () => player.play());
+    by("again").addEventListener("click", () => task.ask(task.asked));
     by("play").addEventListener("click", () => player.play());
     by("step").addEventListener("click", player.step);
     by("back").addEventListener("click", player.back);
@@ -116,6 +115,12 @@ const controls = (() => {
 
   function show(m) {
     const s = m.state;
+    for (const node of document.querySelectorAll("[data-only]")) {
+      node.hidden = (node.dataset.only === "given") !== Boolean(s.given);
+    }
+    by("R").max = String(model.mostRadius(s));
+    by("R").step = String(model.mostRadius(s) / 300);
+    by("target").disabled = Boolean(s.given) && s.p.length === 0;
     for (const [id, scale, read, , say] of sliders) {
       const value = read(s);
       if (document.activeElement !== by(id) || Math.abs(scale.to(Number(by(id).value)) - value) > 1e-9)
@@ -135,20 +140,22 @@ const controls = (() => {
     by("norms").disabled = m.k === 1; // in one dimension all norms are equal
     const text = JSON.stringify(s);
     for (const chip of document.querySelectorAll(".chip")) {
-      chip.setAttribute("aria-pressed", String(JSON.stringify(presets.find(chip.dataset.preset).state) === text));
+      const preset = presets.find(chip.dataset.preset);
+      chip.setAttribute("aria-pressed", String(JSON.stringify(preset.state) === text));
     }
-    by("add-q").disabled = s.q.length >= model.MAX_POINTS;
-    by("add-p").disabled = s.hand || s.p.length >= model.MAX_POINTS;
+    by("add-q").disabled = s.q.length >= model.most(s);
+    by("add-p").disabled = s.hand || s.p.length >= model.most(s);
     const chosen = store.selected;
     const removable = chosen && (chosen.kind === "q" || chosen.kind === "p");
     by("remove").disabled = !removable || s[chosen.kind].length <= (chosen.kind === "q" ? 2 : 1);
     by("remove").querySelector("span").textContent = removable ? `Remove ${chosen.kind} ${chosen.index + 1}` : "Remove";
     by("undo").disabled = !store.canUndo();
     by("redo").disabled = !store.canRedo();
-    const enough = Math.ceil(m.run.hull.radius * 100 + 2) / 100;
-    by("enough").disabled = m.run.status !== "infeasible" || enough > 3;
+    const grain = model.grain(s);
+    const enough = model.tidy(s, (Math.ceil(m.run.hull.radius / grain) + 2) * grain);
+    by("enough").disabled = m.run.status !== "infeasible" || enough > model.mostRadius(s);
     by("enough").dataset.radius = String(enough);
-    by("enough").textContent = by("enough").disabled ? "Set R above the distance" : `Set R to ${num(enough, 2)}`;
+    by("enough").textContent = by("enough").disabled ? "Set R above the distance" : `Set R to ${num(enough, model.digits(s))}`;
   }
 
   function showTime(m, now) {

@@ -24,7 +24,7 @@ const drag = (() => {
 
   // snap a target set by hand to the edge of the hull, which cannot be hit exactly otherwise
   function snap(canvas, x, m) {
-    const round = (v) => v.map((c) => Math.round(c * 100) / 100);
+    const round = (v) => v.map((c, i) => model.tidy(m.state, c, i ? "y" : "x"));
     if (!m.state.hand) return x;
     const at = canvas.pixels(x);
     let best = null;
@@ -95,7 +95,9 @@ const drag = (() => {
         const { x, kind } = panel.canvas.toWorld(...at);
         const side = model.dimension(store.state) === 1 ? kind : kindToAdd();
         if (side === "p" && store.state.hand) return;
-        if (Math.abs(x[0]) > 3.2 || Math.abs(x[1]) > 2.3) return;
+        const { x: across, y: up } = model.around(store.state);
+        if (x[0] < across[0] || x[0] > across[1]) return;
+        if (model.dimension(store.state) === 2 && (x[1] < up[0] || x[1] > up[1])) return;
         store.add(side, x);
         focusSelected();
       });
@@ -109,12 +111,12 @@ const drag = (() => {
     if (!circle || event.ctrlKey || event.metaKey || event.altKey) return;
     const handle = handleOf(circle);
     if (event.key in arrows) {
-      const size = event.shiftKey ? 0.01 : 0.1;
+      const size = (axis) => (event.shiftKey ? 1 : 10) * model.grain(store.state, axis);
       const [dx, dy] = arrows[event.key];
       const from = store.place(handle);
       const flat = model.dimension(store.state) === 1 && handle.kind !== "b";
-      const tidy = (c) => Math.round(c * 1e4) / 1e4;
-      const to = [tidy(from[0] + size * dx), flat ? undefined : tidy((from[1] ?? 0) + size * dy)];
+      const tidy = (c, axis) => model.tidy(store.state, c, axis, 100);
+      const to = [tidy(from[0] + size("x") * dx, "x"), flat ? undefined : tidy((from[1] ?? 0) + size("y") * dy, "y")];
       store.move(handle, from.length === 1 ? [to[0]] : to);
     } else if (event.key === "Delete" || event.key === "Backspace") {
       if (store.remove(handle)) focusSelected();
@@ -127,9 +129,11 @@ const drag = (() => {
   // add a point next to the selected one, or in the middle
   function addBeside(kind) {
     const { selected, state } = store;
-    const near = selected && selected.kind === kind ? state[kind][selected.index] : [0, 0];
-    const side = near[0] > 2.6 ? -0.3 : 0.3;
-    if (store.add(kind, [near[0] + side, near[1]])) focusSelected();
+    const { x, y } = model.box(state);
+    const middle = [x, y].map(([low, high]) => (low + high) / 2);
+    const near = selected && selected.kind === kind ? state[kind][selected.index] : middle;
+    const side = 0.05 * (x[1] - x[0]);
+    if (store.add(kind, [near[0] + (near[0] + 1.4 * side > x[1] ? -side : side), near[1]])) focusSelected();
   }
 
   function focusSelected() {

@@ -204,6 +204,17 @@ const geometry = (() => {
     };
   }
 
+  // the part of the line ⟨n, x⟩ = level inside a box, as two points, or none
+  function lineInBox(n, level, { x, y }) {
+    const corners = [[x[0], y[0]], [x[1], y[0]], [x[1], y[1]], [x[0], y[1]]]; // prettier-ignore
+    const heights = corners.map((c) => dot(n, c) - level);
+    return corners.flatMap((c, i) => {
+      const next = (i + 1) % 4;
+      const [a, b] = [heights[i], heights[next]];
+      return a < 0 !== b < 0 ? [add(c, add(corners[next], c, -1), a / (a - b))] : [];
+    });
+  }
+
   // all corners of a polygon that is known by its farthest corner in a given direction
   function turn(corner, tolerance) {
     const starts = [[1, 0], [0, 1], [-1, 0], [0, -1]].map(corner); // prettier-ignore
@@ -226,5 +237,5 @@ const geometry = (() => {
     return mu;
   }
 
-  return { corners, edges, extent, distance, leave, spread, reachable };
+  return { corners, edges, extent, distance, leave, spread, reachable, lineInBox };
 })();

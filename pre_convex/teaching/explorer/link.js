@@ -37,7 +37,7 @@ const link = (() => {
     }
   }
 
-  // state from a fragment, or null; missing values are those of the first preset
+  // {preset, state} from a fragment, or null; missing values are those of the first preset
   function read(text) {
     const given = Object.fromEntries(
       text
@@ -51,7 +51,7 @@ const link = (() => {
     );
     if (given.preset) {
       const preset = presets.find(given.preset);
-      return preset ? presets.copy(preset.state) : null;
+      return preset ? { preset: preset.key, state: presets.copy(preset.state) } : null;
     }
     if (!Object.keys(given).length) return null;
     const s = presets.copy(presets.all[0].state);
@@ -85,7 +85,7 @@ const link = (() => {
     s.R = one("R", [0, 3], s.R);
     s.lo = one("lo", model.BOUNDS.lo, s.lo);
     s.hi = one("hi", model.BOUNDS.hi, s.hi);
-    return s;
+    return { preset: null, state: s };
   }
 
   // update the address, with a delay while things move
@@ -94,7 +94,7 @@ const link = (() => {
     clearTimeout(timer);
     const put = () => {
       try {
-        history.replaceState(null, "", `#${write(store.state)}`);
+        if (!store.state.given) history.replaceState(null, "", `#${write(store.state)}`);
       } catch {
         // a page without its own address cannot store the state
       }

@@ -13,18 +13,21 @@ const explorer = (() => {
       const node = document.querySelector(`#panel-${panel} .formula`);
       if (node.dataset.html !== html) node.innerHTML = node.dataset.html = html;
     }
+    // what is above the panels first, because it leaves them the height
+    task.show(current, now);
+    report(now);
     for (const panel of panels) panel.render(current, now);
     controls.showTime(current, now);
-    report(now);
   }
 
   function report(now) {
     const { status } = current.run;
     const badge = document.getElementById("status");
     const done = now.time >= current.steps;
-    const name = (status === "optimal" || status === "inaccurate") && !done ? "solving" : status;
+    const name = !done && (!task.solved || status === "optimal" || status === "inaccurate") ? "solving" : status;
     badge.dataset.status = name;
-    badge.querySelector("span").textContent = name === "solving" ? "Solving" : words.names[status];
+    const title = name !== "solving" ? words.names[status] : task.solved || now.time > 0 ? "Solving" : "Not solved yet";
+    badge.querySelector("span").textContent = title;
     const text = words.sentence(current, now);
     document.getElementById("sentence").textContent = text;
     for (const [id, value] of words.figures(current, now)) {
@@ -35,7 +38,7 @@ const explorer = (() => {
     clearTimeout(announcing);
     announcing = setTimeout(() => {
       const live = document.getElementById("live");
-      const message = `${name === "solving" ? "Solving" : words.names[status]}. ${text}`;
+      const message = `${title}. ${text}`;
       if (live.textContent !== message) live.textContent = message;
     }, 500);
   }
@@ -69,7 +72,8 @@ const explorer = (() => {
     theme.setUp();
     controls.setUp();
     const given = link.read(location.hash);
-    if (given) store.replace(given, false);
+    if (given && !given.preset) store.replace(given.state, false);
+    else task.ask(given?.preset ?? presets.all[0].key, false);
     drag.attach(samplesPanel, () => current, {
       adds: true,
       kindToAdd: () => (store.selected && store.selected.kind === "p" ? "p" : "q"),
@@ -78,8 +82,8 @@ const explorer = (() => {
     update();
     store.listen((what) => {
       if (what === "state") {
-        // a change shows the end of the new run, unless a run is playing
-        if (!player.isPlaying()) player.follow();
+        // a change shows the end of the new run, unless a run is playing or the question is not solved yet
+        if (!player.isPlaying() && task.solved) player.follow();
         link.remember();
       }
       later(true);
@@ -88,10 +92,12 @@ const explorer = (() => {
     player.beforeMove(flush);
     window.addEventListener("hashchange", () => {
       const next = link.read(location.hash);
-      if (!next || link.write(next) === link.write(store.state)) return;
-      player.follow();
-      store.replace(next);
+      if (!next || (!next.preset && link.write(next.state) === link.write(store.state))) return;
+      if (next.preset) return task.ask(next.preset);
+      task.leave();
+      store.replace(next.state);
     });
+
     new ResizeObserver(() => {
       later(false);
       theme.tellHeight();

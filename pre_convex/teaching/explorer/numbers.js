@@ -12,6 +12,7 @@ const numbers = (() => {
 
   function plain(x, digits = 3) {
     if (!Number.isFinite(x)) return x > 0 ? "∞" : x < 0 ? "−∞" : "–";
+    if (Math.abs(x) < 1e-14) return (0).toFixed(digits); // round-off
     if (x !== 0 && (Math.abs(x) >= 1e5 || Math.abs(x) < 0.5 * 10 ** -digits)) return small(x);
     const text = x.toFixed(Math.abs(x) < 1000 ? digits : Math.min(digits, 1));
     return minus(Number(text) === 0 ? text.replace("-", "") : text);

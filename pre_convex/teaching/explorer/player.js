@@ -88,6 +88,10 @@ const player = (() => {
       time = null;
       notify();
     }),
+    rewind: () => {
+      time = 0;
+      pause(false);
+    },
     follow: () => {
       time = null;
       pause(false);

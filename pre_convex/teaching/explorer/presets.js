@@ -51,41 +51,41 @@ const presets = (() => {
   const plane = { ...base, space: "plane", q: cloudQ, p: cloudP };
 
   const all = [
-    { key: "kliep", name: "KLIEP", hint: "flat likelihoods, points on a line", state: base },
+    { key: "kliep", name: "Two samples", hint: "flat likelihoods, points on a line", state: base },
     {
       key: "posterior",
-      name: "Posterior ratio",
+      name: "Two likelihoods",
       hint: "two likelihoods weight the samples",
       state: { ...base, tp: 2, tq: 1 },
     },
-    { key: "plane", name: "Plane", hint: "two features", state: { ...plane, tp: 0.5, tq: 0.5 } },
+    { key: "plane", name: "Two features", hint: "two features", state: { ...plane, tp: 0.5, tq: 0.5 } },
     {
       key: "peaked",
-      name: "Peaked likelihood",
+      name: "Sharp likelihood",
       hint: "the base weights are far from the target",
       state: { ...base, tp: 4, yp: [1.5, 0.4], tq: 12, yq: [-1.2, -0.3] },
     },
     {
       key: "boundary",
-      name: "On the boundary",
+      name: "On the edge",
       hint: "the dual has a solution, the primal does not",
       state: { ...plane, q: square, hand: true, b: [-0.2, -1] },
     },
     {
       key: "outside",
-      name: "Outside the hull",
+      name: "Out of reach",
       hint: "no solution, and a proof of that",
       state: { ...plane, p: shifted(1.2, 1) },
     },
     {
       key: "rescued",
-      name: "Rescued by a radius",
+      name: "Within a radius",
       hint: "outside the hull, but within R",
       state: { ...plane, p: shifted(1.2, 1), R: 0.9 },
     },
     {
       key: "sparse",
-      name: "Sparse δ",
+      name: "A zero in δ",
       hint: "norm ∞ sets a coefficient to zero",
       state: { ...plane, p: shifted(0.5, 0), norm: "inf", R: 0.3 },
     },
@@ -100,7 +100,7 @@ const presets = (() => {
       key: "bounds",
       name: "Bounded ratio",
       hint: "no weight may differ too much from its base weight",
-      state: { ...plane, lo: 0.3, hi: 2 },
+      state: { ...plane, p: shifted(0.3, 0.1), lo: 0.2, hi: 2 },
     },
     {
       key: "doubled",

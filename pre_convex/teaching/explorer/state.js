@@ -9,7 +9,6 @@ const store = (() => {
   let selected = null;
   const listeners = [];
   const notify = (what = "state") => listeners.forEach((f) => f(what));
-  const round = (x) => Math.round(x * 100) / 100;
   const { clamp } = linear;
 
   // quick successive changes under one name, such as a drag, are undone together
@@ -73,36 +72,40 @@ const store = (() => {
     const { kind, index } = handle;
     change(`${kind}${index}`, (s) => {
       const inBox = (v) => [
-        round(clamp(v[0], model.BOX.x)),
-        s.space === "plane" ? round(clamp(v[1], model.BOX.y)) : v[1],
+        model.tidy(s, clamp(v[0], model.box(s).x)),
+        s.space === "plane" ? model.tidy(s, clamp(v[1], model.box(s).y), "y") : v[1],
       ];
       if (kind === "q" || kind === "p") s[kind][index] = inBox([x[0], x[1] ?? s[kind][index][1]]);
       else if (kind === "yp" || kind === "yq") s[kind] = inBox([x[0], x[1] ?? s[kind][1]]);
       else if (s.hand) {
-        const { x: across, y: up } = model.VIEW[s.space];
+        const { x: across, y: up } = model.view(s);
         s.b = [clamp(x[0], across), clamp(x[1] ?? s.b[1], up)];
       } else moveSample(s, x);
     });
   }
 
   // move the p sample and its observation together, so that the target follows the pointer
-  function moveSample(s, x) {
+  function moveSample(s, to) {
     const { b } = model.targetOf(s);
-    const by = [x[0] - b[0], s.space === "plane" ? x[1] - b[1] : 0];
+    const by = [to[0] - b[0], s.space === "plane" ? to[1] - b[1] : 0];
     const allowed = (i, range) => {
-      const all = [...s.p, s.yp].map((v) => v[i]);
+      const all = (s.given ? s.p : [...s.p, s.yp]).map((v) => v[i]);
       return clamp(by[i], [range[0] - Math.min(...all), range[1] - Math.max(...all)]);
     };
-    const d = [allowed(0, model.BOX.x), allowed(1, model.BOX.y)];
-    const shift = (v) => v.map((c, i) => Math.round((c + d[i]) * 1e4) / 1e4);
+    const { x, y } = model.box(s);
+    const d = [allowed(0, x), s.space === "plane" ? allowed(1, y) : 0];
+    const shift = (v) => v.map((c, i) => model.tidy(s, c + d[i], i ? "y" : "x", 100));
     s.p = s.p.map(shift);
     s.yp = shift(s.yp);
   }
 
   function add(kind, x) {
-    if (state[kind].length >= model.MAX_POINTS) return false;
+    if (state[kind].length >= model.most(state)) return false;
     change("add", (s) => {
-      s[kind].push([round(clamp(x[0], model.BOX.x)), round(clamp(x[1], model.BOX.y))]);
+      s[kind].push([model.tidy(s, clamp(x[0], model.box(s).x)), model.tidy(s, clamp(x[1], model.box(s).y), "y")]);
+      // a new point weighs as much as the others on average
+      const own = s.given?.[kind];
+      if (own) own.push(tilt.logSumExp(own) - Math.log(own.length));
       lastName = null;
       selected = { kind, index: s[kind].length - 1 };
     });
@@ -114,6 +117,7 @@ const store = (() => {
     if ((kind !== "q" && kind !== "p") || state[kind].length <= fewest) return false;
     change("remove", (s) => {
       s[kind].splice(index, 1);
+      s.given?.[kind].splice(index, 1);
       lastName = null;
       selected = { kind, index: Math.min(index, s[kind].length - 1) };
     });
@@ -125,7 +129,7 @@ const store = (() => {
     change("hand", (s) => {
       if (hand && !s.hand) {
         const { b } = model.targetOf(s);
-        s.b = [round(b[0]), round(b[1] ?? 0)];
+        s.b = [model.tidy(s, b[0]), model.tidy(s, b[1] ?? 0, "y")];
       }
       s.hand = hand;
       lastName = null;
@@ -136,7 +140,7 @@ const store = (() => {
     change("space", (s) => {
       if (s.hand && space !== s.space) {
         const { b } = model.targetOf({ ...s, space, hand: false });
-        s.b = [round(b[0]), round(b[1] ?? 0)];
+        s.b = [model.tidy(s, b[0]), model.tidy(s, b[1] ?? 0)];
       }
       s.space = space;
       lastName = null;

@@ -72,5 +72,5 @@ const tilt = (() => {
 
   const effectiveSize = (mu) => 1 / mu.reduce((s, w) => s + w * w, 0);
 
-  return { problem, at, value, dualValue, slope, normalise, effectiveSize };
+  return { problem, logSumExp, at, value, dualValue, slope, normalise, effectiveSize };
 })();

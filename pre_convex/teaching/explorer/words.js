@@ -27,16 +27,17 @@ const words = (() => {
     m.k === 1 ? `as δ → ${m.run.hull.direction[0] > 0 ? "∞" : "−∞"}` : "along v, which separates b from the hull";
 
   function sentence(m, now) {
+    if (!task.tells(now)) return "δ = 0: every weight μ is still its base weight.";
     const { status, hull } = m.run;
     const R = num(m.problem.R, 2);
     const last = now.time >= m.steps;
     const bounded = m.problem.link.bounded;
     const step = `Step ${Math.floor(now.time + 1e-9)} of ${m.steps}`;
     if (status === "infeasible") {
-      const far = `b lies ${num(hull.radius)} outside the ${region(m)}, farther than R = ${R}`;
+      const far = `b is ${num(hull.radius)} outside the ${region(m)}, more than R = ${R}`;
       const none = `No weights${bounded ? " within the bounds" : ""} have a mean ${m.problem.R > 0 ? "that close to b" : "equal to b"}`;
       return last
-        ? `${far}. ${none}: the dual is infeasible, and the primal decreases without bound ${away(m)}.`
+        ? `${far}. ${none}: the dual is infeasible, and ℓ falls without bound ${away(m)}.`
         : `${step}: ℓ = ${num(now.value, 2)} and falling, ‖δ‖ = ${num(Math.hypot(...now.delta), 1)} and growing; ${far}.`;
     }
     if (status === "boundary") {

@@ -71,6 +71,53 @@ def test_every_preset_is_what_its_name_says(visit, preset):
         assert page.evaluate("explorer.current.run.gap") < 1e-8
 
 
+def test_the_page_opens_with_a_question_that_is_not_solved(visit):
+    page = visit.open("")
+    assert status(page) == "solving"
+    assert page.inner_text("#status").strip() == "Not solved yet"
+    assert page.inner_text("#time-value").startswith("0 / ")
+    assert page.inner_text("#question").endswith("?")
+    assert page.locator("#start li:visible").count() == 3
+    assert not page.is_visible("#answer")
+    assert page.locator(".best, .ratio-best").count() == 0  # nothing tells the answer
+    assert page.is_disabled("#undo")
+    x = page.evaluate("explorer.current.b[0]")
+    drag(page, centre(page, "hull", "b", 0), (20, 0))  # a change of the problem does not solve it
+    assert page.evaluate("explorer.current.b[0]") > x
+    assert page.inner_text("#time-value").startswith("0 / ")
+    page.click("#undo")
+    page.click("#solve")
+    page.wait_for_function("task.solved")
+    assert status(page) == "optimal"
+    assert page.is_visible("#answer")
+    assert page.locator(".best").count() > 0
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_question_is_answered_in_words_when_it_is_solved(visit, preset):
+    page = visit.preset("kliep")
+    page.click(f'[data-preset="{preset}"]')
+    settle(page)
+    steps = page.inner_text("#start")
+    assert "Look." in steps
+    assert not page.is_visible("#after")
+    page.click("#end")
+    settle(page)
+    assert not page.is_visible("#start")
+    answer = page.inner_text("#answer")
+    assert 60 < len(answer) < 420
+    assert page.locator("#tries li").count() >= 1
+    for text in (page.inner_text("#question"), steps, answer, page.inner_text("#tries")):
+        assert not re.search(r"NaN|undefined|null|Infinity|∞", text.replace("norm ∞", "")), text
+    drag(page, centre(page, "samples", "q", 1), (12, 0))
+    assert not page.is_visible("#answer")  # it is about another problem
+    assert page.is_visible("#tries")
+    page.click("#again")
+    settle(page)
+    assert page.is_visible("#start")
+    assert page.inner_text("#time-value").startswith("0 / ")
+
+
 @pytest.mark.parametrize("preset", ["kliep", "plane"])
 def test_dragging_a_point_moves_every_panel_and_the_answer(visit, preset):
     page = visit.preset(preset)
@@ -148,7 +195,7 @@ def test_every_slider_moves_the_answer_and_the_panels(visit, slider):
 
 def test_the_sentence_fits_the_radius_and_the_dimension(visit):
     page = visit.preset("kliep")
-    say = """text => { store.replace(link.read(text)); explorer.flush();
+    say = """text => { store.replace(link.read(text).state); explorer.flush();
         return document.getElementById("sentence").textContent; }"""
     assert "as δ → −∞" in page.evaluate(say, "f=line&b=-2.6,0")
     assert "along v, which separates" in page.evaluate(say, "f=plane&b=3,2")
@@ -210,7 +257,7 @@ def test_bounds_hold_and_shrink_the_region_of_moments(visit):
     settle(page)
     assert status(page) == "infeasible"
     assert "within the bounds" in page.inner_text("#sentence")
-    page.evaluate("store.replace(link.read('f=line&phi=reverse-kl&q=-1,0;1,0;2,0&b=2,0'))")
+    page.evaluate("store.replace(link.read('f=line&phi=reverse-kl&q=-1,0;1,0;2,0&b=2,0').state)")
     settle(page)
     assert status(page) == "boundary"
     assert "Reverse KL does not allow that" in page.inner_text("#sentence")
@@ -415,7 +462,7 @@ def test_clicks_and_buttons_add_and_remove(visit):
 
 def test_a_target_in_a_link_is_clamped_to_the_view(visit):
     page = visit.preset("kliep")
-    read = "text => link.read(text).b"
+    read = "text => link.read(text).state.b"
     assert page.evaluate(read, "#f=plane&b=9,-9") == [3.2, -2.2]
     assert page.evaluate(read, "#f=curve&b=1,20") == [1, 9.6]
 
@@ -480,6 +527,7 @@ def test_a_phone_has_one_column_and_large_touch_targets(visit):
     small = page.evaluate(script, parts)
     assert small == []
     old = delta(page)
+    page.locator("#panel-samples").scroll_into_view_if_needed()
     x, y = centre(page, "samples", "q", 4)
     touch = page.context.new_cdp_session(page)
     # slowly enough for the browser to start scrolling if it could
@@ -525,7 +573,7 @@ CROWDING = """times => times.map(time => {
 def test_labels_neither_overlap_nor_are_cut_off(visit, shown):
     page = visit.preset(shown if shown in PRESETS else "kliep", width=1350)
     if shown in CROWDED:
-        page.evaluate("text => { store.replace(link.read(text)); explorer.flush(); }", shown)
+        page.evaluate("text => { store.replace(link.read(text).state); explorer.flush(); }", shown)
     for time, (pairs, cut) in page.evaluate(CROWDING, [0, 1, 1e9]):
         assert pairs == [], f"at {time}"
         assert cut == [], f"at {time}"
@@ -567,7 +615,9 @@ def test_all_panels_fit_on_a_projector(visit):
         assert max(page.evaluate(bottoms)) <= 1080, preset
         cut = page.evaluate("[...document.querySelectorAll('.figures dd')].map(n => n.scrollWidth - n.clientWidth)")
         assert max(cut) <= 0, preset
-    page.evaluate("store.replace(link.read('f=plane&q=-1,-1;0,0;1,1&b=0.4,0.5')); explorer.flush();")  # δ in thousands
+    page.evaluate(
+        "store.replace(link.read('f=plane&q=-1,-1;0,0;1,1&b=0.4,0.5').state); explorer.flush();"
+    )  # δ in thousands
     assert max(abs(x) for x in delta(page)) > 1000
     assert page.evaluate("(n => n.scrollWidth - n.clientWidth)(document.querySelector('#figure-delta'))") <= 0
 
@@ -628,6 +678,8 @@ def test_a_screen_reader_gets_the_result(visit):
     page = visit.preset("plane")
     page.wait_for_function("document.getElementById('live').textContent.startsWith('Optimal.')")
     page.click('[data-preset="outside"]')
+    page.wait_for_function("document.getElementById('live').textContent.startsWith('Not solved yet.')")
+    page.click("#end")
     page.wait_for_function("document.getElementById('live').textContent.startsWith('Infeasible.')")
     handle = page.locator("#panel-samples .handle[data-kind=q]").first
     assert handle.get_attribute("role") == "slider"
@@ -642,7 +694,7 @@ def test_a_proven_bound_is_not_lost_to_round_off(visit):
     page = visit.preset("kliep")
     # 99 % of the weight must go to the corner at the target, whose base weight is e^-14 of the largest
     hard = "f=curve&q=0,0;-1,0;1,0;2,0&p=0,0&tq=16&yq=-1.32,0&R=0.01&norm=inf"
-    gaps = page.evaluate("text => model.build(link.read(text)).run.path.map(x => x.proof.gap)", hard)
+    gaps = page.evaluate("text => model.build(link.read(text).state).run.path.map(x => x.proof.gap)", hard)
     assert gaps[-1] < 1e-8
     assert gaps[-1] <= min(gaps) + 1e-9
 
@@ -654,14 +706,40 @@ def solved(page, preset, **changes):
             const m = model.build({ ...presets.copy(presets.find(name).state), ...changes });
             const mean = m.problem.G[0].map((_, i) => m.base.reduce((s, w, j) => s + w * m.problem.G[j][i], 0));
             return { status: m.run.status, delta: m.run.delta, mu: m.run.mu, F: m.F, b: m.b, radius: m.run.hull.radius,
+                value: m.run.value, ratios: m.run.mu.map((w, j) => w / m.base[j]),
                 corners: m.run.hull.hull.map(j => m.F[j]), start: norms.size(m.problem.norm, mean),
                 gaps: m.run.path.map(x => x.proof.gap), size: tilt.effectiveSize(m.run.mu) }; }""",
         [preset, changes],
     )
 
 
-def test_the_guide_describes_what_happens(visit):
+def test_answers_and_suggestions_are_true(visit):
     page = visit.preset("kliep")
+    said = """key => { const m = model.build(presets.copy(presets.find(key).state)); const { answer, tries } =
+        questions.all[key]; return [answer, ...tries].map(part => questions.text(part, m)); }"""
+    one = solved(page, "kliep")
+    answer, *tries = page.evaluate(said, "kliep")
+    order = sorted(range(len(one["F"])), key=lambda j: one["F"][j])
+    assert [one["mu"][j] for j in order] == sorted(one["mu"])  # points on the right gain, those on the left lose
+    assert f"from {min(one['mu']):.3f} to {max(one['mu']):.3f}" in answer
+    assert f"takes {len(solved(page, 'kliep', method='gradient')['gaps']) - 1} steps" in tries[2]
+    free, bound = solved(page, "bounds", lo=0, hi=None), solved(page, "bounds")
+    assert bound["value"] < free["value"] - 0.04
+    answer = page.evaluate(said, "bounds")[0]
+    assert f"{-bound['value']:.4f} instead of {-free['value']:.4f}" in answer
+    assert int(answer.split()[0]) == sum(abs(r - 0.2) < 1e-9 or abs(r - 2) < 1e-9 for r in bound["ratios"]) > 0
+    assert solved(page, "bounds", lo=0.8, hi=1.2)["status"] == "infeasible"
+    line = solved(page, "lsif")
+    assert f"{line['mu'].count(0)} of {len(line['mu'])} points get no weight" in page.evaluate(said, "lsif")[0]
+    assert line["mu"].count(0) > 0
+    assert min(solved(page, "lsif", phi="kl")["mu"]) > 0
+    assert len(solved(page, "lsif", hand=True, b=[0.3, 0])["gaps"]) - 1 == 1  # one Newton step for positive weights
+    assert solved(page, "boundary", phi="chi2")["status"] == "optimal"
+    assert solved(page, "boundary", hand=True, b=[-0.2, -0.9])["status"] == "optimal"
+    assert solved(page, "posterior")["delta"][0] > solved(page, "posterior", tp=0, tq=0)["delta"][0]
+    assert solved(page, "curve", hand=True, b=[0.6, 0.3])["status"] == "infeasible"
+    corner = solved(page, "sparse", R=0.05)
+    assert all(x != 0 for x in corner["delta"])
     edge = solved(page, "boundary")
     assert {y for (_, y), w in zip(edge["F"], edge["mu"], strict=True) if w > 1e-9} == {-1}  # all weight on one face
     outside = solved(page, "outside")

@@ -9,7 +9,7 @@ const frame = (() => {
     const above = document.querySelector(".panels").getBoundingClientRect().top + window.scrollY;
     const lines = [...document.querySelectorAll(".panel .formula")].map((node) => Math.ceil(node.getBoundingClientRect().height));
     const texts = 142 + Math.max(23, ...lines); // title, legend and caption of a panel, and the tallest formula
-    return Math.max(240, (window.innerHeight - above - 34) / 2 - texts);
+    return Math.max(215, (window.innerHeight - above - 34) / 2 - texts);
   }
 
   class Panel {
@@ -107,6 +107,13 @@ const frame = (() => {
     return { sx, sy, box };
   }
 
+  // axes of a map of the feature plane
+  function map(s) {
+    if (!s.given) return { ...model.around(s), left: 28, right: 8, top: 8, bottom: 22 };
+    const [xLabel, yLabel] = model.names(s);
+    return { ...model.around(s), xLabel, yLabel, right: 8 };
+  }
+
   // clip a group to a box
   function clip(c, group, box, id) {
     const name = `clip-${id}`;
@@ -130,7 +137,7 @@ const frame = (() => {
   }
 
   // a handle to drag: 40 pixels wide for touch, reachable by Tab, a slider to screen readers
-  function handle(c, kind, index, x, y, { label, now, text, tab = true, range = model.BOX.x }) {
+  function handle(c, kind, index, x, y, { label, now, text, tab = true, range = model.box(store.state).x }) {
     const chosen = store.selected && store.selected.kind === kind && store.selected.index === index;
     return c.put("handles", `${kind}${index}`, "circle", {
       class: `handle${chosen ? " chosen" : ""} of-${kind}`,
@@ -160,5 +167,5 @@ const frame = (() => {
     ]);
   };
 
-  return { Panel, axes, clip, handle, arrowHead };
+  return { Panel, axes, map, clip, handle, arrowHead };
 })();

@@ -39,7 +39,7 @@ const gapPanel = (() => {
     marked(upTo).forEach((i) =>
       c.put("values", `p${i}`, "circle", { class: "mark of-delta", cx: sx(i), cy: sy(primal[i]), r: 3 }),
     );
-    if (runs) {
+    if (runs && task.tells(now)) {
       // the primal falls from left to right, so this corner is free
       const at = { class: "name of-q", x: box.left + 8, y: box.bottom - 8 };
       c.put("text", "none", "text", at, words.noDual(m));
@@ -86,7 +86,7 @@ const gapPanel = (() => {
       const limit = Math.log10(solver.TOLERANCE * (1 + Math.abs(m.run.value)));
       if (limit > bottom)
         c.put("gaps", "proven", "line", { class: "proven", x1: box.left, x2: box.right, y1: sy(limit), y2: sy(limit) });
-    } else {
+    } else if (task.tells(now)) {
       c.put(
         "text",
         "nogap",
@@ -110,7 +110,9 @@ const gapPanel = (() => {
           [["line", "gap-line"], "gap"],
           [["dots", "proven"], "proven to 10⁻⁸"],
         ];
-    const caption = runs
+    const caption = !task.tells(now)
+      ? "Both values appear here step by step."
+      : runs
       ? m.run.status === "infeasible"
         ? "The primal is unbounded, and the dual has <b>no feasible point</b>."
         : "Both values fall <b>without bound</b>: there is no gap to close."

@@ -11,7 +11,8 @@ const hullPanel = (() => {
     const reached = m.run.hull.points.map((f) => f[0]);
     const [low, high] = [Math.min(...reached), Math.max(...reached)];
     const D = reach;
-    const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-D, D], xLabel: "F′μ", yLabel: "δ" });
+    const across = model.around(m.state).x;
+    const { sx, sy, box } = frame.axes(c, { x: across, y: [-D, D], xLabel: "F′μ", yLabel: "δ" });
     frame.clip(c, "back", box, "hull");
     frame.clip(c, "curve", box, "hull-curve");
     c.put("back", "hull", "rect", {
@@ -60,7 +61,7 @@ const hullPanel = (() => {
     );
     c.put("points", "span", "line", { class: "hull-span", x1: sx(low), x2: sx(high), y1: box.bottom, y2: box.bottom });
     separating(c, m, sx, sy, box);
-    const at = sx(Math.max(-3.2, Math.min(3.2, b)));
+    const at = sx(linear.clamp(b, across));
     c.put("marks", "b", "path", { class: "mark of-b", d: shape.diamond(at, box.bottom, 7) });
     c.put("marks", "bt", "text", { class: "name of-b halo", x: at + 10, y: box.bottom - 10 }, "b");
     handleOf(c, m, at, box.bottom);
@@ -87,15 +88,8 @@ const hullPanel = (() => {
     // the line ⟨v, x⟩ = max⟨v, F⟩, through the nearest point
     const v = hull.direction;
     const top = Math.max(...hull.points.map((f) => linear.dot(v, f)));
-    const on = linear.add(end, v, (top - linear.dot(v, end)) / linear.dot(v, v));
-    const along = linear.scale([-v[1], v[0]], 60 / Math.hypot(...v));
-    c.put("back", "edge", "line", {
-      class: "separator",
-      x1: sx(on[0] - along[0]),
-      y1: sy(on[1] - along[1]),
-      x2: sx(on[0] + along[0]),
-      y2: sy(on[1] + along[1]),
-    });
+    const ends = geometry.lineInBox(v, top, { x: sx.domain, y: sy.domain }).map((x) => [sx(x[0]), sy(x[1])]);
+    c.put("back", "edge", "path", { class: "separator", d: svg.path(ends) });
     c.put("back", "far", "line", { class: "distance", x1: sx(end[0]), y1: sy(end[1]), x2: sx(m.b[0]), y2: sy(m.b[1]) });
   }
 
@@ -108,13 +102,14 @@ const hullPanel = (() => {
 
   function inPlane(c, m, now) {
     const s = m.state;
+    const labelled = s.given || s.space === "curve";
     const { sx, sy, box } = frame.axes(c, {
-      ...model.VIEW[s.space],
-      left: 28,
+      ...model.view(s),
+      left: s.given ? 46 : 28,
       right: 8,
-      bottom: s.space === "curve" ? 36 : 22,
-      yLabel: s.space === "curve" ? "x²" : "",
-      xLabel: s.space === "curve" ? "x" : "",
+      bottom: labelled ? 36 : 22,
+      yLabel: labelled ? model.names(s)[1] : "",
+      xLabel: labelled ? model.names(s)[0] : "",
     });
     for (const group of ["back", "curve", "points"]) frame.clip(c, group, box, "hull-plane");
     if (s.space === "curve") {
@@ -169,12 +164,12 @@ const hullPanel = (() => {
   function handleOf(c, m, x, y) {
     const way = m.state.hand ? "set by hand" : "moves the p sample";
     const { position, radius } = m.run.hull;
-    const text = `${numbers.vector(m.b, 2)}, ${position === "outside" ? `${num(radius)} outside the hull` : position === "boundary" ? "on the boundary of the hull" : "inside the hull"}`;
+    const text = `${numbers.vector(m.b, model.digits(m.state))}, ${position === "outside" ? `${num(radius)} outside the hull` : position === "boundary" ? "on the boundary of the hull" : "inside the hull"}`;
     frame.handle(c, "b", 0, x, y, {
       label: `target b, ${way}`,
-      now: Math.round(m.b[0] * 1e4) / 1e4,
+      now: model.tidy(m.state, m.b[0], "x", 100),
       text,
-      range: [-12, 12],
+      range: model.view(m.state).x,
     });
   }
 
@@ -212,5 +207,5 @@ const hullPanel = (() => {
     };
   }
 
-  return new frame.Panel("hull", draw, (m) => m.state.space === "plane");
+  return new frame.Panel("hull", draw, (m) => m.state.space === "plane" && !m.state.given);
 })();

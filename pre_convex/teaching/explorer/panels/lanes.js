@@ -17,11 +17,12 @@ const lanes = (() => {
   function likelihood(c, side, y, precision, { sx, base, tall }) {
     if (precision === 0) return;
     const top = base - tall;
-    const curve = Array.from({ length: 121 }, (_, i) => -3.1 + (6.2 * i) / 120).map((x) => [
+    const [low, high] = sx.domain;
+    const curve = Array.from({ length: 121 }, (_, i) => low + ((high - low) * i) / 120).map((x) => [
       sx(x),
       base - tall * Math.exp(-0.5 * precision * (x - y[0]) ** 2),
     ]);
-    const area = `${svg.path(curve)}L${sx(3.1)} ${base}L${sx(-3.1)} ${base}Z`;
+    const area = `${svg.path(curve)}L${sx(high)} ${base}L${sx(low)} ${base}Z`;
     c.put("back", `area-${side}`, "path", { class: `likelihood of-${side}`, d: area });
     c.put("back", `curve-${side}`, "path", { class: `likelihood-line of-${side}`, d: svg.path(curve) });
     const at = sx(y[0]);
@@ -47,19 +48,21 @@ const lanes = (() => {
   function draw(c, m, now) {
     const s = m.state;
     const pad = 18;
-    const sx = svg.scale([-3.1, 3.1], [pad, c.width - pad]);
+    const sx = svg.scale(model.across(s), [pad, c.width - pad]);
+    const [left, right] = sx.domain;
     const [base, tall] = heights(c, s);
     const totals = (points, weights) => stacked(points, weights).map((below, j) => below + weights[j]);
     const most = Math.max(...totals(s.p, m.w), ...totals(s.q, m.base), ...totals(s.q, now.mu), 0.3);
     const height = (w) => (w / most) * tall;
-    for (let v = -3; v <= 3; v++) {
-      c.put("grid", `v${v}`, "line", { class: "grid", x1: sx(v), x2: sx(v), y1: 20, y2: base.q });
+    const ticks = svg.ticks(left, right, 6);
+    ticks.values.forEach((v, i) => {
+      c.put("grid", `v${i}`, "line", { class: "grid", x1: sx(v), x2: sx(v), y1: 20, y2: base.q });
       const at = { class: "tick", x: sx(v), y: c.height - 4, "text-anchor": "middle" };
-      c.put("grid", `t${v}`, "text", at, numbers.tick(v, 1));
-    }
+      c.put("grid", `t${i}`, "text", at, numbers.tick(v, ticks.step));
+    });
     for (const side of ["p", "q"]) {
       const y = base[side];
-      c.put("back", `axis-${side}`, "line", { class: "rule", x1: sx(-3.1), x2: sx(3.1), y1: y, y2: y });
+      c.put("back", `axis-${side}`, "line", { class: "rule", x1: sx(left), x2: sx(right), y1: y, y2: y });
     }
     const lane = (side) => ({ sx, base: base[side], tall, height });
     if (!s.hand) {
@@ -92,7 +95,7 @@ const lanes = (() => {
 
   // b and F'μ
   function means(c, m, now, sx, base) {
-    const b = sx(Math.max(-3.1, Math.min(3.1, m.b[0])));
+    const b = sx(linear.clamp(m.b[0], sx.domain));
     const mean = sx(now.mean[0] + m.b[0]);
     const at = m.state.hand ? base.p : base.p + 17;
     c.put("means", "drop", "line", { class: "drop", x1: b, x2: b, y1: at, y2: base.q });

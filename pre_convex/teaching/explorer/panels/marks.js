@@ -4,8 +4,10 @@
 const marks = (() => {
   const num = numbers.plain;
 
-  const where = (m, x) =>
-    m.state.space === "plane" ? `x = ${num(x[0], 2)}, y = ${num(x[1], 2)}` : `x = ${num(x[0], 2)}`;
+  function where({ state }, x) {
+    const names = state.space === "plane" ? model.names(state) : [state.given ? model.names(state)[0] : "x"];
+    return names.map((name, i) => `${name} = ${num(x[i], model.digits(state, i ? "y" : "x"))}`).join(", ");
+  }
 
   function sentence(m, now, kind, index) {
     const at = where(m, m.state[kind][index]);

@@ -36,7 +36,7 @@ const primalPanel = (() => {
       const seen = Math.max(dual, low - 0.4 * h);
       c.put("curve", "dual", "line", { class: "dual-line", x1: box.left, x2: box.right, y1: sy(seen), y2: sy(seen) });
       c.put("curve", "gap", "line", { class: "gap-line", x1: at[0], x2: at[0], y1: at[1], y2: sy(seen) });
-      if (m.best.status === "optimal")
+      if (m.best.status === "optimal" && task.solved)
         c.put("curve", "best", "path", { class: "best", d: shape.star(sx(m.best.delta[0]), sy(m.best.value), 12) });
       const left = m.best.delta[0] > now.delta[0] && at[0] - box.left > 80;
       if (sy(seen) - at[1] > 16) {
@@ -94,12 +94,13 @@ const primalPanel = (() => {
   function inPlane(c, m, now) {
     const margins = { left: 46, right: 12, top: 24, bottom: 36 };
     const [w, h] = [c.width - margins.left - margins.right, c.height - margins.top - margins.bottom];
+    const named = m.state.given || m.state.space === "curve";
     const [Dx, Dy] = views.plane(m, w, h);
     const { sx, sy, box } = frame.axes(c, {
       x: [-Dx, Dx],
       y: [-Dy, Dy],
-      xLabel: m.state.space === "curve" ? "δ₁ (of x)" : "δ₁",
-      yLabel: m.state.space === "curve" ? "δ₂ (of x²)" : "δ₂",
+      xLabel: named ? `δ₁ (of ${model.names(m.state)[0]})` : "δ₁",
+      yLabel: named ? `δ₂ (of ${model.names(m.state)[1]})` : "δ₂",
       ...margins,
     });
     frame.clip(c, "curve", box, "primal");
@@ -110,10 +111,10 @@ const primalPanel = (() => {
     );
     c.put("curve", "zx", "line", { class: "zero", x1: box.left, x2: box.right, y1: sy(0), y2: sy(0) });
     c.put("curve", "zy", "line", { class: "zero", x1: sx(0), x2: sx(0), y1: box.top, y2: box.bottom });
-    if (runs || m.run.status === "boundary") {
+    if ((runs || m.run.status === "boundary") && task.tells(now)) {
       const v = linear.scale(m.run.hull.direction, (3 * Math.hypot(Dx, Dy)) / Math.hypot(...m.run.hull.direction));
       c.put("curve", "v", "line", { class: "separator", x1: sx(0), y1: sy(0), x2: sx(v[0]), y2: sy(v[1]) });
-    } else
+    } else if (task.solved)
       c.put("curve", "best", "path", { class: "best", d: shape.star(sx(m.best.delta[0]), sy(m.best.delta[1]), 12) });
     const past = m.run.path.filter((_, i) => i <= now.time);
     const trail = [...past.map((point) => point.delta), now.delta].map((d) => [sx(d[0]), sy(d[1])]);
@@ -142,18 +143,18 @@ const primalPanel = (() => {
       [["circle", "mark of-delta"], "current δ"],
       [["dot", "iterate of-delta"], "iterates"],
     ];
-    if (!runs && m.run.status !== "boundary") legend.push([["star", "best"], "optimum"]);
+    if (!runs && m.run.status !== "boundary" && task.solved) legend.push([["star", "best"], "optimum"]);
     if (m.k === 1) {
       if (!runs) legend.push([["dash", "dual-line"], "dual value, a lower bound"], [["line", "gap-line"], "gap"]);
       if (m.problem.R > 0) legend.push([["dots", "bare"], "without R‖δ‖"]);
     } else {
       legend.push([["line", "level"], "level lines of ℓ"]);
-      if (runs || m.run.status === "boundary")
+      if ((runs || m.run.status === "boundary") && task.tells(now))
         legend.push([["dash", "separator"], runs ? "separating direction v" : "supporting direction v"]);
     }
-    const caption = runs
+    const caption = runs && task.tells(now)
       ? `ℓ decreases without bound ${m.k === 1 ? words.away(m) : "along v"}: <b>no minimum</b>. Now ${num(now.value)}.`
-      : m.run.status === "boundary"
+      : m.run.status === "boundary" && task.tells(now)
         ? "ℓ approaches its limit and <b>never reaches it</b>: δ diverges."
         : `ℓ = <b>${num(now.value, 4)}</b> at δ = ${numbers.vector(now.delta)}.`;
     return { legend, caption, label: `Primal objective, ${num(now.value)} at δ = ${numbers.vector(now.delta)}` };

@@ -4,8 +4,9 @@
 const ratioPanel = (() => {
   const shape = svg.shapes;
 
-  function onPlainScale(c, top) {
-    const { sx, sy, box } = frame.axes(c, { x: [-3.1, 3.1], y: [0, top], xLabel: "x", yLabel: "r(x)" });
+  function onPlainScale(c, s, top) {
+    const xLabel = model.names(s)[0];
+    const { sx, sy, box } = frame.axes(c, { x: model.across(s), y: [0, top], xLabel, yLabel: "r(x)" });
     return { sx, box, height: (r) => sy(Math.min(r, 10 * top)) };
   }
 
@@ -18,9 +19,9 @@ const ratioPanel = (() => {
     for (let e = Math.ceil(low / each) * each; e <= high; e += each) powers.push(e);
     const yTicks = { values: powers, labels: powers.map((e) => `10${numbers.power(e)}`) };
     const { sx, sy, box } = frame.axes(c, {
-      x: [-3.1, 3.1],
+      x: model.across(s),
       y: [low, high],
-      xLabel: "x",
+      xLabel: model.names(s)[0],
       yLabel: "r(x), log scale",
       yTicks,
     });
@@ -33,9 +34,10 @@ const ratioPanel = (() => {
     const atPoints = s.q.map((x) => at(x[0], now));
     const end = m.run.unbounded ? now : m.best.path.at(-1);
     const most = Math.max(...s.q.map((x) => at(x[0], end)), s.hi ?? 0, 1.2);
-    const { sx, box, height } = most > 60 ? onLogScale(c, s, end, at) : onPlainScale(c, svg.roundUp(1.15 * most));
+    const { sx, box, height } = most > 60 ? onLogScale(c, s, end, at) : onPlainScale(c, s, svg.roundUp(1.15 * most));
     frame.clip(c, "curve", box, "ratio");
-    const xs = Array.from({ length: 141 }, (_, i) => -3.1 + (6.2 * i) / 140);
+    const [left, right] = sx.domain;
+    const xs = Array.from({ length: 141 }, (_, i) => left + ((right - left) * i) / 140);
     const line = (point) => svg.path(xs.map((x) => [sx(x), height(at(x, point))]));
     for (const [name, bound] of Object.entries({ lo: m.problem.link.lo, hi: m.problem.link.hi })) {
       if (bound === 0 || !Number.isFinite(bound)) continue;
@@ -43,7 +45,7 @@ const ratioPanel = (() => {
       c.put("curve", name, "line", { class: "bound", x1: box.left, x2: box.right, y1: y, y2: y });
     }
     c.put("curve", "one", "line", { class: "zero", x1: box.left, x2: box.right, y1: height(1), y2: height(1) });
-    if (m.best.status === "optimal")
+    if (m.best.status === "optimal" && task.solved)
       c.put("curve", "best", "path", { class: "ratio-best", d: line(m.best.path.at(-1)) });
     c.put("curve", "ratio", "path", { class: "ratio-line", d: line(now) });
     s.q.forEach((x, j) => {
@@ -56,7 +58,7 @@ const ratioPanel = (() => {
       [["circle", "mark of-q"], "μ / e<sup>a</sup> at the q points"],
     ];
     if (m.problem.link.bounded) legend.push([["dash", "bound"], "bounds"]);
-    if (m.best.status === "optimal" && now.time < m.steps)
+    if (m.best.status === "optimal" && task.solved && now.time < m.steps)
       legend.push([["dash", "ratio-best"], "r(x) of the optimum"]);
     return legend;
   }
@@ -82,14 +84,10 @@ const ratioPanel = (() => {
   }
 
   function inPlane(c, m, now) {
-    const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-2.2, 2.2], left: 28, right: 8, top: 8, bottom: 22 });
+    const { sx, sy, box } = frame.axes(c, frame.map(m.state));
     frame.clip(c, "curve", box, "ratio");
-    const corners = [
-      [-3.2, -2.2],
-      [3.2, -2.2],
-      [3.2, 2.2],
-      [-3.2, 2.2],
-    ];
+    const [x, y] = [sx.domain, sy.domain];
+    const corners = [[x[0], y[0]], [x[1], y[0]], [x[1], y[1]], [x[0], y[1]]]; // prettier-ignore
     const [least, most] = slopes(m.problem);
     const all = corners.map((x) => model.slope(m, now, x));
     const [low, high] = [Math.max(Math.min(...all), least), Math.min(Math.max(...all), most)];
@@ -127,7 +125,7 @@ const ratioPanel = (() => {
     }
     let previous = [-1e9, -1e9];
     for (let i = from + 1; i < to; i++) {
-      const at = labelAt(now, i * step - origin);
+      const at = labelAt(now, i * step - origin, sx, sy);
       const place = at && [sx(at[0]), sy(at[1])];
       if (!at || (Math.abs(place[0] - previous[0]) < 34 && Math.abs(place[1] - previous[1]) < 16)) continue;
       previous = place;
@@ -162,21 +160,20 @@ const ratioPanel = (() => {
 
   // the straight line ⟨δ,x⟩ = level across the box
   function edgeOf(now, level, sx, sy) {
-    const size2 = linear.dot(now.delta, now.delta);
-    if (size2 < 1e-18) return "";
-    const foot = linear.scale(now.delta, level / size2);
-    const along = linear.scale([-now.delta[1], now.delta[0]], 20 / Math.sqrt(size2));
-    return svg.path([linear.add(foot, along), linear.add(foot, along, -1)].map((x) => [sx(x[0]), sy(x[1])]));
+    const ends = geometry.lineInBox(now.delta, level, { x: sx.domain, y: sy.domain });
+    return svg.path(ends.map((x) => [sx(x[0]), sy(x[1])]));
   }
 
-  // position of the label of a level line: where it crosses the ray along δ
-  function labelAt(now, level) {
-    const size = Math.hypot(...now.delta);
-    if (size < 1e-6) return null;
-    const ray = [now.delta[0] / size, now.delta[1] / size];
-    const slope = now.delta[0] * ray[0] + now.delta[1] * ray[1];
-    const x = linear.scale(ray, level / slope);
-    return Math.abs(x[0]) < 2.95 && Math.abs(x[1]) < 2.0 ? x : null;
+  // position of the label of a level line: where it crosses the line through the middle that is steepest on the screen
+  function labelAt(now, level, sx, sy) {
+    const scales = [sx, sy].map((f) => ({ middle: (f.domain[0] + f.domain[1]) / 2, half: (f.domain[1] - f.domain[0]) / 2 }));
+    const unit = [sx, sy].map((f) => Math.abs(f(1) - f(0)));
+    const middle = scales.map((part) => part.middle);
+    const up = now.delta.map((d, i) => d / unit[i] ** 2);
+    const slope = linear.dot(now.delta, up);
+    if (!(slope * unit[0] ** 2 > 1e-12)) return null;
+    const x = linear.add(middle, up, (level - linear.dot(now.delta, middle)) / slope);
+    return x.every((v, i) => Math.abs(v - middle[i]) < 0.915 * scales[i].half) ? x : null;
   }
 
   function draw(c, m, now) {
@@ -190,5 +187,5 @@ const ratioPanel = (() => {
     return { legend, caption, label: "The ratio r(x) of the current δ" };
   }
 
-  return new frame.Panel("ratio", draw, (m) => m.state.space === "plane");
+  return new frame.Panel("ratio", draw, (m) => m.state.space === "plane" && !m.state.given);
 })();

@@ -9,15 +9,15 @@ const samplesPanel = (() => {
       [[plane ? "circle" : "bar", plane ? "disc-mu" : "bar-mu"], "weight μ"],
     ];
     if (!s.hand) found.unshift([["triangle", "mark of-p"], `p point, ${plane ? "size" : "bar"} = weight w`]);
-    if (s.tp > 0 || s.tq > 0) found.push([[plane ? "circle" : "dash", "likelihood-key"], "likelihood"]);
+    if (!s.given && (s.tp > 0 || s.tq > 0)) found.push([[plane ? "circle" : "dash", "likelihood-key"], "likelihood"]);
     return found;
   }
 
   function captionOf(m, now) {
     const { selected } = store;
     if (!selected || (selected.kind !== "q" && selected.kind !== "p")) {
-      const full = m.state.q.length >= model.MAX_POINTS;
-      return full ? `Drag a point. The maximum is ${model.MAX_POINTS} points.` : "Drag a point, or click an empty spot to add one.";
+      const full = m.state.q.length >= model.most(m.state);
+      return full ? `Drag a point. The maximum is ${model.most(m.state)} points.` : "Drag a point, or click an empty spot to add one.";
     }
     const { kind, index } = selected;
     return `<b>${kind} ${index + 1}</b>: ${marks.sentence(m, now, kind, index)}.`;
@@ -33,5 +33,5 @@ const samplesPanel = (() => {
     return { legend: legendOf(s, plane), caption: captionOf(m, now), label };
   }
 
-  return new frame.Panel("samples", draw, (m) => m.state.space === "plane");
+  return new frame.Panel("samples", draw, (m) => m.state.space === "plane" && !m.state.given);
 })();

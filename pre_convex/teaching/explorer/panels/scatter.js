@@ -6,10 +6,10 @@ const scatter = (() => {
 
   function draw(c, m, now) {
     const s = m.state;
-    const { sx, sy, box } = frame.axes(c, { x: [-3.2, 3.2], y: [-2.2, 2.2], left: 28, right: 8, top: 8, bottom: 22 });
+    const { sx, sy, box } = frame.axes(c, frame.map(s));
     frame.clip(c, "back", box, "samples");
     const unit = (box.right - box.left) / 6.4;
-    const sides = [
+    const sides = s.given ? [] : [
       ["p", s.yp, s.tp],
       ["q", s.yq, s.tq],
     ].filter(([side, , t]) => t > 0 && !(side === "p" && s.hand));

@@ -82,7 +82,7 @@ const weightsPanel = (() => {
     if (lifted) legend.push([["tick", "lifted"], "feasible weights (dual value)"]);
     const size = tilt.effectiveSize(now.mu);
     const caption =
-      m.run.status === "infeasible"
+      m.run.status === "infeasible" && task.tells(now)
       ? "<b>No weights</b> satisfy the constraint: the dual is infeasible."
       : `Effective sample size <b>${numbers.plain(size, 1)}</b> of ${n} points.`;
     return { legend, caption, label: `Weights of ${n} q points; effective size ${numbers.plain(size, 1)}` };
