@@ -188,13 +188,19 @@ class Dependencies:
         """Whether the target itself satisfies all relations."""
         return all(x == 0 for x in self.constants.entries())
 
-    def shortest_residual(self, scale: Array) -> Balls:
-        """A residual r that satisfies all relations ⟨v, r⟩ = −v_0: the shortest in units of ``scale``, or as it is."""
+    def shortest_residual(self, scale: Array) -> Balls | None:
+        """A residual r that satisfies all relations ⟨v, r⟩ = −v_0: the shortest in units of ``scale``, or as it is.
+
+        ``None`` if it takes a higher precision.
+        """
         smallest = arb(2) ** -2200  # in place of zero, to keep the system regular
         units = [arb(x) ** 2 if x > 0.0 else smallest for x in (scale if scale.any() else scale + 1.0).tolist()]
         V = arb_mat(self.vectors)
         scaled = arb_mat([[u * x for x in row] for u, row in zip(units, V.tolist(), strict=True)])
-        y = (V.transpose() * scaled).solve(-arb_mat(self.constants).transpose())
+        try:
+            y = (V.transpose() * scaled).solve(-arb_mat(self.constants).transpose())
+        except ZeroDivisionError:
+            return None
         return [x.mid() for x in (scaled * y).entries()]
 
 

@@ -209,14 +209,14 @@ def prove(
     if found is None:
         return proof
     lifted, trial = found
-    worth = float(np.sum(lifted.missed * np.abs(delta)))
-    gap = trial.slack + lifted.cost + worth + noise
+    worth = lifted.missed * np.abs(delta)
+    gap = trial.slack + lifted.cost + float(worth.sum()) + noise
     return _with_dependent(proof._replace(gap=gap), lifted, penalty, worth)
 
 
-def _with_dependent(proof: Proof, lifted: Lifted, penalty: Penalty, worth: float) -> Proof:
+def _with_dependent(proof: Proof, lifted: Lifted, penalty: Penalty, worth: Array) -> Proof:
     """The proof with the columns that a lift found to depend on others, and what their last digits are worth."""
-    last_digit = 0.0 if isinstance(penalty, BallPenalty) and penalty.relaxed else worth
+    last_digit = float(worth[penalty.exact(worth.size)].sum())
     missed = tuple(lifted.missed[list(lifted.dependent)].tolist())
     return proof._replace(last_digit=last_digit, dependent=lifted.dependent, missed=missed)
 
@@ -254,15 +254,17 @@ def _lift_to_feasible(
     best, found = math.inf, None
     if as_it_is is not None:
         best, found = as_it_is.slack, (Lifted(0.0, 0.0, (), np.zeros(delta.size)), as_it_is)
+    relaxed = np.setdiff1d(np.arange(delta.size), penalty.exact(delta.size))
     for method, room in LIFTS[0 if ball is None else 1] if thorough else ():
         lifted = yield from method(delta, summary, trial.residual, trial.error, round_off, arithmetic, room)
-        if lifted is not None and ball is not None and ball.norm(lifted.missed) > ball.norm(margin):
-            margin = 4.0 * lifted.missed  # the residual is off by that, and has to be in the ball all the same
+        if lifted is not None and np.any(lifted.missed[relaxed] > margin[relaxed]):
+            # a relaxed residual is off by what is missed, and the slack has to hold all the same
+            margin = np.maximum(margin, 4.0 * lifted.missed)
             trial = penalty.trial(at, r, H, margin)
             if trial is None:
                 break
             lifted = yield from method(delta, summary, trial.residual, trial.error, round_off, arithmetic, room)
-            if lifted is not None and ball.norm(lifted.missed) > ball.norm(margin):
+            if lifted is not None and np.any(lifted.missed[relaxed] > margin[relaxed]):
                 lifted = None
         if lifted is not None:
             gap = trial.slack + lifted.cost + float(lifted.missed @ np.abs(at))
@@ -327,7 +329,7 @@ def make_certificate(
         lower, lifted = Alone(rows).run(_dual_bound(problem, clean, delta, penalty, arithmetic))
         gap = value - lower + proof.noise
         if lifted is not None and 0.0 <= gap < proof.gap:  # below zero they contradict each other
-            worth = float(np.sum(lifted.missed * np.abs(delta)))
+            worth = lifted.missed * np.abs(delta)
             proof = _with_dependent(proof._replace(gap=max(gap, proof.noise)), lifted, penalty, worth)
     e_qn = float(np.linalg.norm(r + summary.mean))
     certificate = certificate_of(problem, delta, summary, penalty, proof, r)

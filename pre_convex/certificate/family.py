@@ -112,7 +112,7 @@ def prove_linked(
     if not (math.isfinite(noise) and np.all(np.isfinite(H)) and np.all(np.isfinite(summary.mean))):
         return proof  # after overflow nothing can be proven
     relaxed = np.zeros(theta.size, dtype=bool)
-    relaxed[np.setdiff1d(penalty.on, penalty.unpenalised(theta.size))] = penalty.homogeneous
+    relaxed[np.setdiff1d(penalty.on, penalty.exact(theta.size))] = True
     margin = np.zeros(theta.size)
     for _ in range(ROUNDS):
         trial = penalty.trial(theta, -summary.mean, H, margin)

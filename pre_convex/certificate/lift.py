@@ -251,14 +251,19 @@ def lift_in_own_coordinates(
     known = LAST_PLACES * arithmetic.accuracy * (G + arithmetic.target)
     known = np.maximum(known, room * G)
     constant = (ranges[0] == ranges[1]) & ((room > 0.0) | (np.abs(ranges[0] + r) <= known))
-    missed, dependent, own = np.where(constant, np.abs(ranges[0] + r), 0.0), constant, np.flatnonzero(~constant)
+    missed, dependent, own = (
+        np.where(constant, np.abs(ranges[0] + r) + r_error, 0.0),
+        constant,
+        np.flatnonzero(~constant),
+    )
     V, white = np.eye(delta.size)[own] / G[own, None], 0  # the first coordinates are white, the others remainders
     for _ in range(ROUNDS):
         found: Whitened = yield Whiten(delta, log_z, V, r)
         size = 0.5 * (found.high - found.low) if room else found.peak
         zero = (size <= np.abs(V) @ known) & (size <= CANCELS * np.abs(V) @ G)
         zero[:white] = False
-        missed[own[zero]] = found.peak[zero] / np.abs(V[zero, own[zero]]) * (1.0 + EPS * delta.size)
+        left = found.peak[zero] + np.abs(V[zero]) @ r_error
+        missed[own[zero]] = left / np.abs(V[zero, own[zero]]) * (1.0 + EPS * delta.size)
         dependent[own[zero]] = True
         V, own, found = V[~zero], own[~zero], found.some(~zero)
         if white == len(V):

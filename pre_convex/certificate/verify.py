@@ -342,6 +342,8 @@ class _Search:
         relations, centre = self.relations[index.tobytes()], None
         if len(relations.kept) < self.problem.k:
             centre = relations.shortest_residual(self.error)
+            if centre is None:
+                return None
         return here.lift(point, penalty.inside(residual, point, centre), penalty, relations.kept)
 
     def _suppress(self, rows: Rows, point: Balls) -> Balls:

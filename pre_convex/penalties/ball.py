@@ -78,6 +78,10 @@ class BallPenalty(ABC):
         """None, unless the radius is zero."""
         return np.arange(0 if self.radius else k)
 
+    def exact(self, k: int) -> Index:
+        """None, unless the radius is zero."""
+        return self.unpenalised(k)
+
     @abstractmethod
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """The step [STEP]."""

@@ -58,6 +58,10 @@ class PartialPenalty:
         """The free coordinates, and those that the inner penalty does not depend on."""
         return np.concatenate([self.free, self.on[self.inner.unpenalised(self.on.size)]])
 
+    def exact(self, k: int) -> Index:
+        """The free coordinates, and those whose moments the inner penalty matches."""
+        return np.concatenate([self.free, self.on[self.inner.exact(self.on.size)]])
+
     def _reduced(self, r: Array, H: Array) -> tuple[Array, Array, Array]:
         """(r, H) of the inner penalty after minimising over the free coordinates, and H_ff⁺ [H_fo, r_f]."""
         on, free = self.on, self.free

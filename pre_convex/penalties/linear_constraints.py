@@ -89,6 +89,10 @@ class LinearConstraints(UserTerms):
         """Minimiser of the quadratic model under the constraints; active bounds hold exactly."""
         return self._solve(delta, gradient, H)[0]
 
+    def exact(self, k: int) -> Index:
+        """All."""
+        return np.arange(k)
+
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
         """r' = A'λ + E'ν, with slack ⟨λ, h − Aδ⟩ + ⟨ν, f − Eδ⟩.
 

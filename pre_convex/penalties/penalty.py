@@ -44,7 +44,7 @@ class Penalty(Protocol):
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
         """The residual to lift to; ``None`` if there is none.
 
-        If g* is the indicator of a ball, everything within the margin of the residual has to be in it.
+        The slack has to hold for all residuals within the margin of r', but for coordinates that are :meth:`exact`.
         ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u.
         """
 
@@ -56,6 +56,9 @@ class Penalty(Protocol):
 
     def unpenalised(self, k: int) -> Index:
         """Coordinates that g does not depend on."""
+
+    def exact(self, k: int) -> Index:
+        """Coordinates whose moments are matched, to the last digits of the data if columns depend on others."""
 
 
 class UserTerms:

@@ -1,16 +1,19 @@
-"""The Newton step in cvxpy: a k-dimensional program, compiled once and solved for many (q, H)."""
+"""The user's terms for Newton: g, the constraints, the step, and a bound of the conjugate, compiled once."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
 import numpy as np
 
-from .._internal.linear_algebra import square_root
-from .._internal.threads import cvxpy_lock, warnings_ignored
+from .._internal.linear_algebra import eigen_directions, square_root
+from .._internal.threads import cvxpy_lock
 from .._internal.typing import Array
 from ..errors import SolveError
+from .conic_form import ConicForm, ConicStep
+from .penalty import Trial
 from .radius import radius_value
 from .units import feature_scale
 from .user_terms import radius_term, user_terms
@@ -20,10 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StepProgram"]
 
-#: solver tolerances tried in turn, until the solver reports success
-TOLERANCES = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
-#: tolerance of an answer that the solver reports as almost solved
-ALMOST_SOLVED = 5e-5
+#: tolerance of an early iterate, and shares of it in a dual point, tried in turn
+EARLY, SHARES = 1e-2, (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
 
 
 class StepProgram:
@@ -39,43 +40,46 @@ class StepProgram:
 
     @cvxpy_lock()
     def __init__(self, problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> None:
-        k = problem.k
-        self.scale = scale = feature_scale(problem)  # the variable is scale · x
-        self._penalty, self._constraints = penalty, constraints
+        self.scale = feature_scale(problem)
         self._radius, self._norm = problem.radius, problem.moment_norm
-        self._z = cp.Variable(k, name="s * delta")
-        self._root = cp.Parameter((k, k), name="root of H")
-        self._q = cp.Parameter(k, name="q")
-        delta = cp.multiply(1.0 / scale, self._z)
-        g, limits = user_terms(delta, penalty, constraints)
-        term, fixed = radius_term(problem.radius, problem.moment_norm.dual_order, delta)
-        g, limits = g if term is None else g + term, [*limits, *fixed]
-        quadratic = 0.5 * cp.sum_squares(self._root @ self._z) + self._q @ self._z
-        self.cvxpy = cp.Problem(cp.Minimize(quadratic + g), limits)
-        # the same terms on a free variable, to evaluate g and the constraints anywhere
-        self._point = cp.Variable(k)
+        self._point = cp.Variable(problem.k, name="delta")
         self._g, self._limits = user_terms(self._point, penalty, constraints)
 
-    def solve(self, q: Array, H: Array) -> tuple[Array, float, float]:
-        """(x, value, solver tolerance); raises :class:`SolveError` if the program has no solution."""
-        self._q.value = q / self.scale
-        self._root.value = square_root(H) / self.scale
-        failure, tolerance = "", ALMOST_SOLVED
-        self._z.value = None  # a solver that raises would leave the last answer in place
-        with warnings_ignored():  # about inaccuracy, which the returned tolerance shows
-            for tol in TOLERANCES:
-                try:
-                    self.cvxpy.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol, max_iter=200)
-                except cp.SolverError as error:
-                    failure = str(error)
-                    continue
-                failure = ""
-                if self.cvxpy.status != cp.OPTIMAL_INACCURATE:
-                    tolerance = tol
-                    break
-        if self._z.value is None or failure:
-            raise SolveError(f"Newton step: the cvxpy program failed ({failure or self.cvxpy.status})")
-        return np.asarray(self._z.value, dtype=float) / self.scale, float(self.cvxpy.value), tolerance
+    @cached_property
+    def form(self) -> ConicForm:
+        """All terms in conic form."""
+        term, fixed = radius_term(self._radius, self._norm.dual_order, self._point)
+        g = self._g if term is None else self._g + term
+        return ConicForm(self._point, g, [*self._limits, *fixed], np.exp2(np.round(np.log2(self.scale))))
+
+    def solve(self, q: Array, H: Array) -> ConicStep:
+        """Minimiser and dual variables; raises :class:`SolveError` if the program has no solution."""
+        return self.form.solve(q, square_root(H))
+
+    def bound(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
+        """A residual close to that after a step, and its slack [CONE]; ``None`` if nothing is proven.
+
+        Where H is flat, weights can only reach r. If the dual variables are too close to the boundary of their cones
+        for a proof, they are moved towards those of an early iterate.
+        """
+        form, q, root, value = self.form, -r - H @ delta, square_root(H), self.total(delta)
+        T, curvature = eigen_directions(H)
+        flat, variance = T[:, curvature == 0.0], 1.0 / np.sum(np.square(T), axis=1)
+        margin = margin.copy()
+        margin[form.unused] = 0.0
+        try:
+            z = form.solve(q, root).z
+            early = None
+            for share in SHARES:
+                if share and early is None:
+                    early = form.solve(q, root, (EARLY,)).z
+                mixed = z if early is None else (1.0 - share) * z + share * early
+                trial = form.bound(mixed, delta, value, margin, flat, r, variance)
+                if trial is not None:
+                    return trial
+        except SolveError:
+            pass
+        return None
 
     def total(self, delta: Array) -> float:
         """R‖δ‖_* + g(δ)."""

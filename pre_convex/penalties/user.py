@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._internal.typing import Array
-from ..errors import DataError, SolveError
+from .._internal.typing import Array, Index
+from ..errors import DataError
 from .penalty import Trial, UserTerms
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class UserPenalty(UserTerms):
         steps = self._program
         if steps.violation(zero) <= 1e-9 and np.isfinite(steps.value(zero)):
             return zero
-        x, *_ = steps.solve(zero, np.diag(steps.scale**2))
-        return np.asarray(x)
+        return steps.solve(zero, np.diag(steps.scale**2)).x
 
     def value(self, delta: Array) -> float:
         """R‖δ‖_* + g(δ)."""
@@ -51,22 +50,19 @@ class UserPenalty(UserTerms):
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Solve the step as a cvxpy program."""
-        x, *_ = self._program.solve(gradient - H @ delta, H)
-        return np.asarray(x)
+        return self._program.solve(gradient - H @ delta, H).x
+
+    def exact(self, k: int) -> Index:
+        """Coordinates that no term depends on."""
+        return self._program.form.unused
 
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
-        """The residual after a step.
+        """The residual after a step, with the bound [CONE] of g* from the step's dual variables.
 
-        At the minimiser x of a step, r' = r − H(x − δ) is a subgradient of g, so g*(r') = ⟨r', x⟩ − g(x). The step is
-        known to the solver's tolerance only, which is added to the slack.
+        The bound does not rest on the solver's accuracy: it holds for an exact dual point that is proven to exist near
+        the one of the solver.
         """
-        try:
-            x, V, tol = self._program.solve(-r - H @ delta, H)
-        except SolveError:
-            return None
-        trial = r - H @ (x - delta)
-        slack = self.value(delta) - self.value(x) + float(trial @ (x - delta))
-        return Trial(trial, float(max(slack, 0.0) + 3.0 * tol * (1.0 + abs(V))), np.zeros_like(r))
+        return self._program.bound(delta, r, H, margin)
 
 
 def variable_of(name: str) -> str:

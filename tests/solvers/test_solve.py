@@ -161,7 +161,10 @@ def test_the_newton_step_is_compiled_once():
 
     problem, _ = planted(k=3)
     step = StepProgram(problem, lambda d: cp.norm1(d), lambda d: [d >= -1])
-    assert step.cvxpy.is_dcp(dpp=True)
+    form = step.form
+    for scale in (1.0, 2.0):
+        step.solve(scale * np.ones(3), np.eye(3))
+        assert step.form is form
 
 
 @pytest.mark.parametrize("name", ["CLARABEL", "newton"])
