@@ -163,7 +163,7 @@ def proof_from_every_second_row(problem, delta):
 
 def test_a_given_pass_and_a_given_subset_are_used():
     problem, best = planted(n=60, k=2)
-    lie = replace(tilt(problem.rows, best), log_z=5.0)
+    lie = tilt(problem.rows, best)._replace(log_z=5.0)
     assert make_certificate(problem, best, summary=lie).primal_value == pytest.approx(5.0)
     everything = make_certificate(problem, best + 0.01)
     some = proof_from_every_second_row(problem, best + 0.01)
