@@ -32,6 +32,7 @@ __all__ = [
     "Penalty",
     "Trial",
     "UserPenalty",
+    "feature_scale",
     "get_norm",
     "make_penalty",
     "with_intercept",

@@ -63,6 +63,48 @@ def radius_term(radius: Any, dual_order: float, delta: Any, name: str = "R") -> 
 
 
 @cvxpy_lock()
+def affine_rows(n: int, constraints: Any) -> tuple[Any, Array, int] | None:
+    """(A, limit, p): constraints on n weights are A μ = limit in the first p rows and A μ ≤ limit in the others.
+
+    A is sparse, by rows and without stored zeros. ``None`` if a constraint is not affine.
+    """
+    mu = cp.Variable(n)
+    mu.value = np.zeros(n)
+    names = ("weight_penalty", "weight_constraints")
+    parts: list[tuple[bool, Any, Array]] = []
+    for c in user_terms(mu, None, constraints, names=names)[1]:
+        if not (isinstance(c, LINEAR) and c.expr.is_affine() and c.expr.is_real()):
+            return None
+        offset = np.ravel(c.expr.value, order="F")
+        sign = -1.0 if isinstance(c, cp.NonNeg) else 1.0
+        parts.append((isinstance(c, EQUALITY), sign * _slope(c.expr, mu, offset.size).T, -sign * offset))
+    parts.sort(key=lambda part: not part[0])
+    A = sparse.csr_array(sparse.vstack([sparse.csr_array((0, n)), *(rows for _, rows, _ in parts)]))
+    A.eliminate_zeros()
+    limit = np.concatenate([np.zeros(0), *(limit for _, _, limit in parts)])
+    return (A, limit, sum(limit.size for equal, _, limit in parts if equal)) if np.all(np.isfinite(A.data)) else None
+
+
+@cvxpy_lock()
+def affine_value(n: int, penalty: Any) -> tuple[Array, float] | None:
+    """(a, constant) such that a penalty of n weights is ⟨a, μ⟩ + constant; ``None`` if it is not affine."""
+    mu = cp.Variable(n)
+    mu.value = np.zeros(n)
+    g, _ = user_terms(mu, penalty, None, names=("weight_penalty", "weight_constraints"))
+    if not g.is_affine():
+        return None
+    return np.ravel(_slope(g, mu, 1).toarray()), float(g.value)
+
+
+def _slope(expression: Any, variable: Any, size: int) -> Any:
+    """Derivative of an affine expression of some size, one column for each entry, sparse."""
+    slope = expression.grad.get(variable, 0.0)
+    if not sparse.issparse(slope):
+        slope = np.broadcast_to(np.asarray(slope, dtype=float), (variable.size, size))
+    return sparse.csr_array(slope)
+
+
+@cvxpy_lock()
 def linear_rows(k: int, constraints: Any) -> tuple[Array, Array, int] | None:
     """(M, limit, p) such that the constraints are M δ = limit in the first p rows and M δ ≤ limit in the others.
 

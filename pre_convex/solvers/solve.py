@@ -30,6 +30,7 @@ from .logistic import solve_logistic
 from .registry import ConeCall, check_options, find_solver
 from .settings import Clock, Settings, make_settings
 from .stages import LIMITS, NewtonResult, newton
+from .weight_terms import with_weight_terms
 
 __all__ = ["solve", "solve_newton"]
 
@@ -73,7 +74,9 @@ def solve(
         such as ``lambda d: [d >= 0]``. Primal formulation only.
     weight_penalty, weight_constraints : callable, default None
         Convex cvxpy terms of the weights μ, as in :func:`dual_program`; they need ``formulation="dual"`` and a cone
-        solver. Such an answer is the solver's claim, and its status is ``CLAIMED``; no error is raised for that.
+        solver. The certificate covers terms that are affine, such as ``lambda mu: [mu[:10].sum() <= 0.2]``, without a
+        radius or with one for each feature (also in norm inf); a penalty has to be without a radius. Any other answer
+        is the solver's claim, and its status is ``CLAIMED``; no error is raised for that.
     tol : float, default None
         Tolerance between 0 and 1: the answer is optimal if its certified gap is at most ``tol · (1 + |value|)``.
         ``None`` takes the settings' own, 1e-8 by default.
@@ -401,7 +404,7 @@ def _solve_with_weight_terms(
     check: bool,
     verbose: bool,
 ) -> Solution:
-    """Answer of a cone solver to [D] with the user's terms of μ, as the solver claims it."""
+    """Answer of a cone solver to [D] with the user's terms of μ: proven if they are affine, claimed otherwise."""
     from .cone import solve_cone
 
     name = "weight_penalty" if terms[0] is not None else "weight_constraints"
@@ -428,12 +431,43 @@ def _solve_with_weight_terms(
         slackness=problem.penalty_value(answer.delta) - float(r @ answer.delta),
     )
     solution = replace(failed, delta=answer.delta, weights=mu, certificate=certificate)
+    proven = _with_affine_terms(problem, solution, terms, settings)
+    if proven is not None:
+        return proven
     if answer.claim == "optimal":
         return replace(solution, status=Status.CLAIMED)
     solution = replace(solution, status=Status.INACCURATE)
     if check:
         raise _error(problem, solution)
     return solution
+
+
+def _with_affine_terms(
+    problem: RatioProblem, claimed: Solution, terms: tuple[Any, Any], settings: Settings
+) -> Solution | None:
+    """The answer of a cone solver refined and proven, if the user's terms of the weights are affine."""
+    larger = with_weight_terms(problem, claimed.delta, *terms)
+    if larger is None:
+        return None
+    started, form = time.perf_counter(), claimed.formulation
+    found = _solve_newton(larger.problem, larger.penalty, settings, form, larger.start, False, settings)
+    if found.status is not Status.OPTIMAL:
+        return None
+    proof = found.certificate
+    return replace(
+        claimed,
+        delta=found.delta[: problem.k],
+        weights=found.weights,
+        status=Status.OPTIMAL,
+        certificate=replace(
+            proof, primal_value=proof.primal_value - larger.constant, dual_value=proof.dual_value - larger.constant
+        ),
+        polished=True,
+        user_terms=True,
+        free_directions=found.free_directions,
+        trace=found.trace,
+        solve_time=claimed.solve_time + time.perf_counter() - started,
+    )
 
 
 def _error(problem: RatioProblem, solution: Solution) -> SolveError:
