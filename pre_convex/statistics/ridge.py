@@ -38,9 +38,9 @@ class Sample:
     is_p : ndarray of bool, shape (n,)
         Whether a row belongs to the p sample.
     weight : ndarray of shape (n,)
-        Weights, which sum to one on each side.
+        Weights, zero for rows that are left out; for the Kullback–Leibler loss they sum to one on each side.
     offset : ndarray of shape (n,)
-        Known part of the log ratio under the weights, added to ⟨θ, f(x)⟩.
+        Known part of the score η, added to α + ⟨θ, f(x)⟩ by the logistic loss.
     """
 
     x: Array
@@ -49,7 +49,7 @@ class Sample:
     offset: Array
 
     def held_out(self, eta: Array) -> Array:
-        """Logistic loss of every row, times its weight: a proper score of log r, whatever the fit has minimised."""
+        """Logistic loss of every row, times its weight: a proper score, whatever the fit has minimised."""
         return np.asarray(self.weight * np.logaddexp(0.0, np.where(self.is_p, -eta, eta)))
 
     def restricted(self, used: Any) -> Array:

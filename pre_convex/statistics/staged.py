@@ -23,6 +23,7 @@ from ..data.kernels import Kernel, typical_length_scale
 from ..data.likelihoods import log_likelihood
 from ..data.scaled import Scaled
 from ..errors import DataError, PreConvexError
+from ..logistic import LogisticProblem
 from .ridge import KullbackLeibler, Logistic, Loss, Sample, ridge, standardisation
 
 __all__ = ["Candidate", "FeatureChoice", "staged_features"]
@@ -126,9 +127,10 @@ def staged_features(
     x_p, x_q : array of shape (n_p, d) and (n_q, d)
         Samples of the two priors.
     log_lik_p, log_lik_q : array of shape (n,), function of samples, or None, default None
-        Log-likelihoods of the samples, up to a constant; None for a constant likelihood.
+        Log-likelihoods of the samples, up to a constant; None for a constant likelihood. For the logistic loss a
+        function, or a pair of its values at x_p and at x_q.
     loss : {"kl", "logistic"}, default "kl"
-        Loss of the fits that are compared, which should be that of the final fit.
+        Loss of the fits that are compared, which should be that of the final fit: [P] or [LOGIT].
     folds : int, default 5
         Number of folds, at least 2.
     paired : bool, default False
@@ -159,16 +161,21 @@ def staged_features(
     if as_count(folds, "folds", 2) > min(len(x_p), len(x_q)):
         reason = f"{folds} folds need {folds} rows in each sample, not {len(x_p)} and {len(x_q)}"
         raise DataError("folds", reason, "use fewer folds or more rows")
-    logs = [log_likelihood(log_lik_p, x_p, "log_lik_p"), log_likelihood(log_lik_q, x_q, "log_lik_q")]
-    weight = np.concatenate([np.exp(log_normalise(one)) for one in logs])
     is_p = np.repeat([True, False], [len(x_p), len(x_q)])
     x = np.concatenate([x_p, x_q])
+    if loss == "kl":
+        logs = [log_likelihood(log_lik_p, x_p, "log_lik_p"), log_likelihood(log_lik_q, x_q, "log_lik_q")]
+        weight, offset = np.concatenate([np.exp(log_normalise(one)) for one in logs]), np.zeros(len(x))
+    else:
+        problem = LogisticProblem.from_samples(x_p, x_q, log_lik_p, log_lik_q)
+        weight, offset = np.where(problem.supported, 1.0 / problem.m, 0.0), np.zeros(len(x))
+        offset[problem.supported] = problem.link.offset
     generator = as_generator(rng)
     fold_q = generator.permutation(len(x_q)) % folds
     fold_p = fold_q if paired else generator.permutation(len(x_p)) % folds
     centre, scale = standardisation(x, weight)
     low, high = x[weight > 0.0].min(axis=0), x[weight > 0.0].max(axis=0)
-    sample = Sample((np.clip(x, low, high) - centre) / scale, is_p, weight, np.zeros(len(x)))
+    sample = Sample((np.clip(x, low, high) - centre) / scale, is_p, weight, offset)
     search = _Search(sample, LOSSES[loss], np.concatenate([fold_p, fold_q]), folds, generator)
     best = search.run()
     maps, factors, radius = search.one_radius(best)
@@ -240,7 +247,7 @@ class _Search:
         fixed = np.zeros(loss.columns) if first is None else first.penalty
         hessians: list[Array | None] = [None] * len(theta)
         # largest useful penalty: a few times the curvature at a ratio of one
-        unit = _variance(added, sample.weight) * (0.25 if loss.columns else 1.0)
+        unit = _variance(added, sample.weight)
         best, rises = None, 0
         for lam in 3.0 * unit * STEP ** np.arange(STEPS) if added.shape[1] else [0.0]:
             penalty = np.append(fixed, np.full(added.shape[1], lam))
@@ -281,13 +288,16 @@ class _Search:
         """Linear features with a radius at which δ is zero."""
         sample = self.sample
         factors = 1.0 / _spread(sample.x, sample.weight)
-        moment = np.where(sample.is_p, sample.weight, -sample.weight) @ (sample.x * factors)
-        return (Linear(),), factors, (1.0 + 1e-6) * float(np.linalg.norm(moment)) or 1e-6
+        loss = self.loss(np.zeros((len(sample.x), 0)), sample)
+        theta, _ = ridge(loss, sample.weight, np.zeros(loss.columns), np.zeros(loss.columns), None, 1e-20)
+        gradient = loss.at(theta, sample.weight).slope @ (sample.x * factors)
+        return (Linear(),), factors, (1.0 + 1e-6) * float(np.linalg.norm(gradient)) or 1e-6
 
     def table(self, best: _Fits) -> tuple[Candidate, ...]:
-        """All candidates with their losses."""
+        """All candidates with their losses, as sums of the means of both sides."""
+        unit = 0.5 * float(self.sample.weight.sum())
         return tuple(
-            Candidate(one.name, float(one.rows.sum()), self._std_error(one.rows - best.rows), one.lam)
+            Candidate(one.name, float(one.rows.sum()) / unit, self._std_error(one.rows - best.rows) / unit, one.lam)
             for one in self.tried
         )
 
@@ -296,7 +306,7 @@ class _Search:
         total = 0.0
         for side in (self.sample.is_p, ~self.sample.is_p):
             terms, w = difference[side], self.sample.weight[side]
-            total += float(np.square(terms - w * terms.sum()).sum())
+            total += float(np.square(terms - w * terms.sum() / w.sum()).sum())
         return float(np.sqrt(total))
 
 

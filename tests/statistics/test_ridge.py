@@ -5,7 +5,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import pre_convex as pre
+from pre_convex.logistic import LogisticProblem
 from pre_convex.statistics.ridge import KullbackLeibler, Logistic, Sample, ridge
+from pre_convex.statistics.staged import staged_features
 
 
 def sample(seed=0, n=200, k=5):
@@ -31,6 +33,23 @@ def test_separate_penalties_are_one_radius_on_scaled_features():
     solution = pre.solve(problem, tol=1e-12)
     assert solution.status is pre.Status.OPTIMAL
     np.testing.assert_allclose(solution.delta, delta, rtol=1e-5, atol=1e-7)
+
+
+def test_the_same_holds_for_logistic_regression_with_likelihoods():
+    rng = np.random.default_rng(6)
+    x_p, x_q = rng.normal(0.4, 1.0, (150, 2)), rng.normal(size=(250, 2))
+    lik_p, lik_q = pre.Gaussian([0.5, 0.0]), pre.Gaussian([0.0, 0.3])
+    features, choice = staged_features(x_p, x_q, lik_p, lik_q, loss="logistic")
+    assert choice.chosen == "linear"
+    problem = LogisticProblem.from_samples(x_p, x_q, lik_p, lik_q, features=features, radius=choice.radius)
+    delta = pre.solve(problem, tol=1e-12).delta
+    x, m = np.concatenate([x_p, x_q]), problem.m
+    data = Sample(features(x), problem.link.positive, np.full(400, 1.0 / m), problem.link.offset)
+    penalty = np.append(0.0, np.full(delta.size, choice.radius / np.linalg.norm(delta)))
+    theta, _ = ridge(Logistic(data.x, data), data.weight, penalty, np.zeros(delta.size + 1), None, 1e-20)
+    np.testing.assert_allclose(theta[1:], delta, rtol=1e-4, atol=1e-6)
+    known = next(one for one in choice.candidates if one.name == choice.chosen).penalty
+    assert penalty[-1] == pytest.approx(known, rel=1e-3)
 
 
 def test_the_logistic_fit_is_that_of_scikit_learn():
