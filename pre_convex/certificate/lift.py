@@ -186,10 +186,18 @@ def lift(
     z = V @ m
     lost = _norm(size @ (round_off.mean + r_error + UNIT * ((k + 4) * np.abs(m) + arithmetic.shift)))
     d = -(V.T @ z)
-    largest = round_off.largest + np.abs(r)
-    low = (yield Lowest(delta, summary.log_z, d, level)) + float(r @ d)
-    low -= UNIT * 2 * (k + 4) * float(np.abs(d) @ largest)
-    return _bounded(z, lost, eta, _norm(V @ (S @ d + m)), low, _norm(size @ largest), whole=level == ALL)
+    left, lowest = _norm(V @ (S @ d + m)), (yield Lowest(delta, summary.log_z, d, level)) + float(r @ d)
+
+    def bounded(largest: Array) -> Lifted | None:
+        low = lowest - UNIT * 2 * (k + 4) * float(np.abs(d) @ largest)
+        return _bounded(z, lost, eta, left, low, _norm(size @ largest), whole=level == ALL)
+
+    lifted = bounded(round_off.largest + np.abs(r))
+    if lifted is None and level != ALL:  # only the rows of the level move, and their largest numbers are soon found
+        low, high = yield Ranges(level)
+        largest = np.maximum(np.abs(low), np.abs(high)) + arithmetic.shift * 4 * EPS
+        lifted = bounded(largest * (1.0 + 4 * EPS) + np.abs(r))
+    return lifted
 
 
 def _bounded(z: Array, lost: float, eta: float, left: float, low: float, largest: float, whole: bool) -> Lifted | None:

@@ -25,7 +25,7 @@ from .._internal.threads import map_threads
 from .._internal.typing import Array, Index
 from .._internal.validation import as_numbers, call_user_function, read_only
 from ..errors import DataError
-from .passes import Summary
+from .passes import Summary, column_ranges
 from .requests import ALL, UNDERFLOW, Draw, Height, Level, Lowest, Outermost, Ranges, Requests, Sizes, Tilt, Whiten
 from .rows import Reach, Rows, fits_single, inclusion_probability
 
@@ -512,6 +512,10 @@ class Together:
                 return self._lowest(ids, requests)
             case Sizes():
                 return [self.rows[ALL].reach] * ids.size
+            case Ranges() if requests[0].level != ALL:
+                rows = self.rows[requests[0].level]
+                low, high = column_ranges(Rows(rows.features, 0.0, rows.centre))
+                return [(low - shift, high - shift) for shift in self.targets[ids]]
             case Ranges() | Whiten() | Outermost():  # problems that need them are solved one by one
                 return [None] * ids.size
             case Height():
@@ -560,9 +564,9 @@ def _kind(request: Any) -> Any:
     match request:
         case Tilt():
             return Tilt, request.level, request.weighted, request.covariance, request.rough
-        case Lowest() | Height():
+        case Lowest() | Height() | Ranges():
             return type(request), request.level
-        case Sizes() | Ranges() | Whiten() | Outermost():
+        case Sizes() | Whiten() | Outermost():
             return type(request)
         case _:
             return Draw, request.source, request.at_random

@@ -91,7 +91,12 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ranges:
-    """Smallest and largest entry of each column of F − b; answer: two arrays, or ``None`` from a batch."""
+    """Smallest and largest entry of each column of F − b, over the rows of one level.
+
+    Answer: two arrays, or ``None`` from a batch for all rows.
+    """
+
+    level: int = ALL
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -201,7 +206,7 @@ class Alone:
             case Sizes():
                 return self.rows[ALL].reach
             case Ranges():
-                return column_ranges(self.rows[ALL])
+                return column_ranges(self.rows[request.level])
             case Whiten():
                 return self.rows[ALL].reduce(
                     partial(_whiten, request=request), add, cost=max(1.0, request.r.size / COVARIANCE_DOMINATES)

@@ -96,3 +96,19 @@ def test_a_stage_is_one_line():
     assert str(stage).split() == ["subset", "12,345", "rows", "1", "pass", "0.2500", "s", "converged"]
     assert "2 passes" in str(stage._replace(passes=2))
     assert "gap 1.0e-09" in str(stage._replace(gap=1e-9))
+
+
+def test_strongly_correlated_columns_are_proven_on_the_subset():
+    """Only rows of the subset move in its lift, so that bounds on its own rows count and not those on all."""
+    rng = np.random.default_rng(2)
+    F = rng.normal(size=(100_000, 10)) @ (rng.normal(size=(10, 10)) * np.logspace(0.0, -2.2, 10)[:, None])
+    delta = rng.normal(size=10)
+    target = pre.RatioProblem(np.zeros(10), F).gradient(delta / (F @ delta).std())
+    problem, settings = pre.RatioProblem(target, F), pre.Settings(small=0, subset_rows=4_000)
+    alone, together = pre.solve(problem, settings=settings), pre.solve_many(F, target[None], settings=settings)[0]
+    for solution in (alone, together):
+        assert solution.status is pre.Status.OPTIMAL
+        assert pre.certify(problem, solution.delta).gap <= solution.gap + 1e-12  # a lift of all rows is tighter
+    on_all = [stage for stage in alone.trace if stage.name == "all rows"]
+    assert max(stage.gap for stage in on_all) < 1e-7
+    assert sum(stage.passes for stage in on_all) < 10
