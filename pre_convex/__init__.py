@@ -30,6 +30,7 @@ _HOMES = {
     "LagProducts": "data.features",
     "Linear": "data.features",
     "LogisticProblem": "logistic",
+    "LogisticRatio": "estimators",
     "MissingExtraError": "errors",
     "MixtureKLIEP": "estimators",
     "PluginRatio": "estimators",
@@ -47,6 +48,7 @@ _HOMES = {
     "Solution": "solution",
     "Solutions": "solvers",
     "SolveError": "errors",
+    "SpecificationTest": "statistics.specification",
     "Stage": "solution",
     "Status": "solution",
     "UnfittedError": "estimators",
@@ -65,6 +67,7 @@ _HOMES = {
     "save": "estimators",
     "solve": "solvers",
     "solve_many": "solvers",
+    "specification_test": "statistics.specification",
     "verify": "certificate.verify",
 }
 
@@ -115,6 +118,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .errors import UnknownSolverError as UnknownSolverError
     from .estimators import KLIEP as KLIEP
     from .estimators import LSIF as LSIF
+    from .estimators import LogisticRatio as LogisticRatio
     from .estimators import MixtureKLIEP as MixtureKLIEP
     from .estimators import PluginRatio as PluginRatio
     from .estimators import PosteriorRatio as PosteriorRatio
@@ -143,4 +147,6 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .solvers import solve_many as solve_many
     from .statistics.diagnostics import diagnose as diagnose
     from .statistics.inference import Inference as Inference
+    from .statistics.specification import SpecificationTest as SpecificationTest
+    from .statistics.specification import specification_test as specification_test
     from .statistics.theory import conditions as conditions

@@ -2,6 +2,7 @@
 
 from .classifier import RatioClassifier
 from .kliep import KLIEP
+from .logistic import LogisticRatio
 from .lsif import LSIF
 from .mixture import MixtureKLIEP
 from .plugin import PluginRatio
@@ -11,6 +12,7 @@ from .storage import load, save
 __all__ = [
     "KLIEP",
     "LSIF",
+    "LogisticRatio",
     "MixtureKLIEP",
     "PluginRatio",
     "PosteriorRatio",

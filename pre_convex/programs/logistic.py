@@ -43,7 +43,7 @@ def logistic_primal_program(
 
     Examples
     --------
-    >>> problem = LogisticProblem(np.eye(2), -np.eye(2), radius=0.1)
+    >>> problem = LogisticProblem(np.eye(2), -np.eye(3)[:, :2], radius=0.1)
     >>> print(logistic_primal_program(problem))
     minimize 1/m * sum(logistic(-eta_p)) + 1/m * sum(logistic(eta_q)) + R * norm2(delta)
     subject to eta_p == alpha + F_p @ delta + o_p
@@ -103,7 +103,7 @@ def logistic_dual_program(problem: LogisticProblem, *, scaled: bool = False) -> 
 
     Examples
     --------
-    >>> problem = LogisticProblem(np.eye(2), -np.eye(2), radius=0.1)
+    >>> problem = LogisticProblem(np.eye(2), -np.eye(3)[:, :2], radius=0.1)
     >>> print(logistic_dual_program(problem))
     maximize 1/m * (sum(entr(u) + entr(1.0 - u)) + o @ (u - t))
     subject to sum(u) == n_p

@@ -186,7 +186,7 @@ def solve_logistic(
     >>> from pre_convex.logistic import LogisticProblem
     >>> solution = solve_logistic(LogisticProblem([[1.0], [2.0], [4.0]], [[0.0], [3.0]]))
     >>> solution.status.name, solution.delta.round(4)
-    ('OPTIMAL', array([0.4098]))
+    ('OPTIMAL', array([0.4395]))
     """
     problem = as_logistic_problem(problem)
     settings = make_settings(settings, tol=tol, max_iter=max_iter, time_limit=time_limit)

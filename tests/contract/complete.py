@@ -34,6 +34,7 @@ MADE_HERE = {
     "Solution": "returned by solve",
     "Stage": "in the trace of a solution",
     "Solutions": "returned by solve_many",
+    "SpecificationTest": "returned by specification_test",
     "Verification": "returned by verify",
 }
 #: entry point, or entry point and parameter: why there is no row

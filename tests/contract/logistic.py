@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import pre_convex as pre
 
-from .kinds import choice, flag, frames, function, layouts, matrix, names, number, tables, vector
+from .estimators import NEW, frame, wrong_columns
+from .kinds import (
+    choice,
+    flag,
+    frames,
+    function,
+    layouts,
+    matrix,
+    names,
+    number,
+    settings,
+    share,
+    tables,
+    tolerance,
+    vector,
+)
+from .kinds import problem as no_problem
 from .problems import radius
 from .rows import Known, Row, Taken
 
@@ -50,7 +67,83 @@ def likelihoods(entry: str, call: Any) -> list[Row]:
     ]
 
 
+def fitted(**parameters: Any) -> pre.LogisticRatio:
+    """A fitted estimator."""
+    return pre.LogisticRatio(**parameters).fit(X_P, X_Q)
+
+
+FIT = fitted()
+FRAMED = pre.LogisticRatio().fit(frame(rows=X_P), frame(rows=X_Q))
+
+
+def parameters() -> Iterator[Row]:
+    """Rows for the parameters of the estimator, which are checked by fit."""
+    entry = "LogisticRatio"
+    yield from radius(entry, lambda r: fitted(radius=r))
+    for kind, value in {"automatic": "auto", "cross-validated": "cv"}.items():
+        yield Row(entry, "radius", kind, lambda v=value: fitted(radius=v))
+    yield Row(entry, "radius", "zero with a kernel", lambda: fitted(features="kernel"))
+    yield from choice(entry, "norm", lambda v: fitted(norm=v), skip=("None",))
+    yield from choice(entry, "features", lambda v: fitted(features=v))
+    yield Row(entry, "features", "automatic", lambda: fitted(features="auto"))
+    yield Row(entry, "features", "kernel with a search", lambda: fitted(features=pre.Kernel(length_scale="cv")))
+    yield from choice(entry, "formulation", lambda v: fitted(formulation=v))
+    for kind, value in {"unknown name": "nonsense", "number": 7, "None": None}.items():
+        yield Row(entry, "solver", kind, lambda v=value: fitted(solver=v), error=pre.UnknownSolverError)
+    for name in ("penalty", "constraints"):
+        for kind, value in {"text": "l3", "number": 3.0}.items():
+            yield Row(entry, name, kind, lambda n=name, v=value: fitted(**{n: v}))
+    yield from tolerance(entry, lambda v: fitted(tol=v))
+    yield from settings(entry, lambda v: fitted(settings=v))
+    yield from flag(entry, "standardise", lambda v: fitted(standardise=v))
+    yield from flag(entry, "paired", lambda v: fitted(paired=v))
+    yield Row(entry, "random_state", "text", lambda: fitted(random_state="seed"))
+
+
+def estimator() -> Iterator[Row]:
+    """Rows for the methods of the estimator."""
+
+    def fit(**changes: Any) -> Any:
+        return pre.LogisticRatio().fit(**{"x_p": X_P, "x_q": X_Q, **changes})
+
+    def score(**changes: Any) -> float:
+        return FIT.score(**{"x_p": X_P, "x_q": X_Q, **changes})
+
+    for entry, call in (("LogisticRatio.fit", fit), ("LogisticRatio.score", score)):
+        for side, good in (("x_p", X_P), ("x_q", X_Q)):
+            yield from matrix(entry, side, lambda x, call=call, side=side: call(**{side: x}), good)
+        yield from likelihoods(entry, call)
+        for name in ("log_lik_p", "log_lik_q"):
+            yield from function(entry, name, lambda f, call=call, name=name: call(**{name: f}))
+    yield from matrix("LogisticRatio.ratio", "x", FIT.ratio, NEW)
+    yield from wrong_columns("LogisticRatio.ratio", "x", FRAMED.ratio)
+    yield from choice("LogisticRatio.inference", "kind", lambda v: FIT.inference(kind=v))
+    yield from choice("LogisticRatio.summary", "kind", lambda v: FIT.summary(kind=v))
+    yield from share("LogisticRatio.summary", "level", lambda v: FIT.summary(level=v))
+    yield Row("LogisticRatio.bootstrap", "self", "any", lambda: FIT.bootstrap(), named="LogisticRatio")
+    yield Row("LogisticRatio.specification_test", "radius", "positive", fitted(radius=0.1).specification_test)
+    yield Row("LogisticRatio.inference", "radius", "positive", fitted(radius=0.1).inference)
+    yield Row("LogisticRatio.inference", "penalty", "given", lambda: fitted(penalty=lambda d: d[0] ** 2).inference())
+    for name in ("ratio", "diagnostics", "summary", "inference", "score", "specification_test"):
+        arguments: tuple[Any, ...] = {"ratio": (NEW,), "score": (X_P, X_Q)}.get(name, ())
+        yield Row(
+            f"LogisticRatio.{name}", "self", "not fitted",
+            lambda name=name, a=arguments: getattr(pre.LogisticRatio(), name)(*a),
+            error=pre.UnfittedError, named="LogisticRatio",
+        )  # fmt: skip
+    yield from no_problem("specification_test", "problem", pre.specification_test)
+    yield Row("specification_test", "problem", "with a radius", lambda: pre.specification_test(problem(radius=0.1)))
+    yield Row(
+        "specification_test",
+        "solution",
+        "not a solution",
+        lambda: pre.specification_test(PROBLEM, 3),  # type: ignore[arg-type]
+    )
+
+
 ROWS: list[Row] = [
+    *parameters(),
+    *estimator(),
     *(
         row
         for side, good in GOOD.items()
@@ -109,6 +202,9 @@ KNOWN: list[Known] = [
     ),
 ]
 EXEMPT = {
-    f"LogisticProblem.{name}": "called by the engines"
-    for name in ("theta", "intercept_of", "scores", "probabilities", "weights")
+    **{
+        f"LogisticProblem.{name}": "called by the engines"
+        for name in ("in_units", "theta", "intercept_of", "scores", "probabilities", "weights")
+    },
+    "LogisticRatio.bootstrap": "always raises",
 }
