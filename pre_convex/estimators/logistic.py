@@ -49,7 +49,8 @@ class LogisticRatio(PosteriorRatio):
     Parameters
     ----------
     features : str, FeatureMap or function, default "linear"
-        Features f(x) of the log-linear model log r(x) = ⟨δ, f(x)⟩ + constant, as in :class:`PosteriorRatio`.
+        Features f(x) of the log-linear model log r(x) = ⟨δ, f(x)⟩ + constant, as in :class:`PosteriorRatio`. With
+        ``"auto"``, which is the best choice for the ratio itself, the search takes the logistic loss.
     formulation : {"primal", "dual"}, default "primal"
         Program that a cone solver gets.
     solver : str, default "auto"
@@ -98,6 +99,8 @@ class LogisticRatio(PosteriorRatio):
         The radius in use.
     features_ : FeatureMap
         The feature map in use; a kernel with its landmarks.
+    feature_choice_ : FeatureChoice or None
+        What ``features="auto"`` compared; None for other features.
     feature_names_ : tuple of str
         Names of the k features.
     n_features_in_ : int
@@ -144,6 +147,8 @@ class LogisticRatio(PosteriorRatio):
         self.paired = paired
         self.random_state = random_state
 
+    _search_loss = "logistic"
+
     def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> Self:
         """Estimate the ratio.
 
@@ -167,10 +172,9 @@ class LogisticRatio(PosteriorRatio):
     def _fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> None:
         seed = as_seed(self.random_state, "random_state")
         as_flag(self.paired, "paired"), as_flag(self.standardise, "standardise")
+        self.feature_choice_ = None
         if isinstance(self.radius, str):
             raise DataError("radius", f"{self.radius!r} is not a number", "pass a number; 0.1 is a start")
-        if isinstance(self.features, str) and self.features == "auto":
-            raise DataError("features", "'auto' is for PosteriorRatio", "pass a feature map")
         if isinstance(self.features, Kernel) and self.features.length_scale == "cv":
             raise DataError("features", "length_scale='cv' is for PosteriorRatio", "pass a number")
         x_p, x_q = read_sample(x_p, "x_p"), read_sample(x_q, "x_q")
@@ -181,8 +185,9 @@ class LogisticRatio(PosteriorRatio):
         x_p, x_q, log_lik_q = _columns_of_both(x_p, x_q, log_lik_q)
         self.features_ = self._feature_map(x_p, x_q, log_lik_p, log_lik_q, seed)
         norm = self._norm()
+        radius = self.radius if self.feature_choice_ is None else self.feature_choice_.radius
         problem = LogisticProblem.from_samples(
-            x_p, x_q, log_lik_p, log_lik_q, features=self.features_, radius=self.radius, norm=norm, paired=self.paired
+            x_p, x_q, log_lik_p, log_lik_q, features=self.features_, radius=radius, norm=norm, paired=self.paired
         )
         self._remember_columns(x_p, sample_names(x_p, x_q))
         self.scale_ = np.ones(problem.k)

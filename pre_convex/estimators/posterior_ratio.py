@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,17 +20,15 @@ from .._internal.validation import (
     as_flag,
     as_fraction,
     as_matrix,
-    as_numbers,
     column_names,
     sample_names,
 )
-from ..data.features import Concatenation, FeatureMap, make_features
+from ..data.features import Concatenation, FeatureMap, Linear, Polynomial, make_features
 from ..data.kernels import Kernel
 from ..data.likelihoods import log_likelihood
-from ..divergences import get_divergence
 from ..errors import DataError, InfeasibleError, renamed_arguments, warn_caller
 from ..penalties.norms import get_norm
-from ..problem import RatioProblem, check_samples
+from ..problem import RatioProblem
 from ..solution import Solution
 from ..solvers import Settings, solve
 from ..statistics.bootstrap import bootstrap
@@ -43,10 +42,12 @@ from ..statistics.diagnostics import (
 from ..statistics.inference import Inference, Interval, WaldTest, infer
 from ..statistics.influence import KINDS
 from ..statistics.linked import LinkedProblem
+from ..statistics.missed import product_warnings
 from ..statistics.selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
-from ..statistics.staged import FeatureChoice, staged_features
+from ..statistics.staged import FeatureChoice
 from ..statistics.tilted import TiltedProblem
 from .advice import infeasible_fit
+from .automatic import automatic_features, is_automatic
 from .reading import in_blocks, read_rows, read_sample, split_likelihood, width_of
 from .report import Report, make_report
 from .standardising import feature_units, in_units, kernels_of, parts_of
@@ -201,6 +202,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self.paired = paired
         self.random_state = random_state
 
+    #: loss of the fits that ``features="auto"`` compares
+    _search_loss = "kl"
+
     def fit(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> Self:
         """Estimate the ratio.
 
@@ -325,8 +329,10 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
 
     def _feature_map(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
         """The feature map; a kernel takes its landmarks from the samples."""
-        if isinstance(self.features, str) and self.features == "auto":
-            return self._staged(x_p, x_q, log_lik_p, log_lik_q, seed)
+        if is_automatic(self.features):
+            samples = (x_p, x_q, log_lik_p, log_lik_q)
+            automatic, self.feature_choice_ = automatic_features(self, samples, self._search_loss, seed)
+            return automatic
         features = make_features(self.features)
         if in_blocks(x_p, x_q):
             return features  # from_blocks refuses a kernel without landmarks
@@ -343,25 +349,6 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         rng = as_generator(seed)
         fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in parts_of(features)]
         return fitted[0] if len(fitted) == 1 else Concatenation(tuple(fitted))
-
-    def _staged(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any, seed: Any) -> FeatureMap:
-        """The feature map of ``features="auto"``; sets :attr:`feature_choice_`."""
-        if in_blocks(x_p, x_q):
-            raise DataError("features", "'auto' needs samples in memory", "pass arrays, or a feature map")
-        set_to = {name: getattr(self, name) is not None for name in ("bounds", "max_weight", "penalty", "constraints")}
-        set_to |= {"divergence": get_divergence(self.divergence).name != "kl", "norm": self._norm() != 2.0}
-        set_to |= {
-            "radius": not isinstance(self.radius, str) and bool(np.any(as_numbers(self.radius, "radius") != 0.0))
-        }
-        for name, given in set_to.items():
-            if given:
-                raise DataError(name, "cannot be combined with features='auto'", "leave it out")
-        rows_p, rows_q, _ = check_samples(x_p, x_q, False)
-        with renamed_arguments({"folds": "cv"}):
-            features, self.feature_choice_ = staged_features(
-                rows_p, rows_q, log_lik_p, log_lik_q, folds=self.cv, paired=self.paired, rng=seed
-            )
-        return features
 
     def _choose_radius(self, problem: RatioProblem, seed: Any) -> RadiusChoice | None:
         """The choice of ``"auto"`` or ``"cv"``; ``None`` when the radius is a number."""
@@ -692,7 +679,13 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         self.problem_._check_unchanged()
-        return diagnose_tilted(self._tilted, self.solution_)
+        found, features = diagnose_tilted(self._tilted, self.solution_), self.features_
+        linear = isinstance(features, Linear)
+        single = linear or (isinstance(features, Polynomial) and not features.interactions)
+        if single and isinstance(self._tilted, TiltedProblem) and not self._has_terms:
+            notes = product_warnings(self._tilted, self.n_features_in_, squares=linear)
+            found = replace(found, warnings=(*found.warnings, *notes))
+        return found
 
     def summary(self, level: float = 0.95, kind: str = "centred") -> Report:
         """Coefficients with their uncertainty, divergence, certificate, effective sample sizes and warnings.

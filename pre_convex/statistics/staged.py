@@ -76,7 +76,8 @@ class FeatureChoice:
     chosen : str
         Name of the chosen candidate.
     candidates : tuple of Candidate
-        All candidates, in the order of the search.
+        All candidates, in the order of the search. The best of them is chosen, except that a kernel must reduce the
+        loss by more than one standard error.
     radius : float
         R of the fit, in units of the scaled features.
     """

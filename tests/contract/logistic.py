@@ -85,7 +85,7 @@ def parameters() -> Iterator[Row]:
     yield Row(entry, "radius", "zero with a kernel", lambda: fitted(features="kernel"))
     yield from choice(entry, "norm", lambda v: fitted(norm=v), skip=("None",))
     yield from choice(entry, "features", lambda v: fitted(features=v))
-    yield Row(entry, "features", "automatic", lambda: fitted(features="auto"))
+    yield Row(entry, "radius", "with automatic features", lambda: fitted(features="auto", radius=0.5))
     yield Row(entry, "features", "kernel with a search", lambda: fitted(features=pre.Kernel(length_scale="cv")))
     yield from choice(entry, "formulation", lambda v: fitted(formulation=v))
     for kind, value in {"unknown name": "nonsense", "number": 7, "None": None}.items():

@@ -93,3 +93,16 @@ def test_the_table_names_the_chosen_candidate():
     chosen = next(one for one in choice.candidates if one.name == choice.chosen)
     assert chosen.std_error == 0.0
     assert choice.candidates[0].loss == pytest.approx(2.0 * np.log(2.0))
+
+
+def test_the_logistic_estimator_takes_its_own_loss():
+    x_p, x_q = correlated(8)
+    fit = pre.LogisticRatio("auto").fit(x_p, x_q)
+    assert "quadratic" in fit.feature_choice_.chosen
+    assert fit.solution_.status is pre.Status.OPTIMAL
+    np.testing.assert_allclose(
+        fit.log_ratio(x_q), pre.LogisticRatio("quadratic").fit(x_p, x_q).log_ratio(x_q), atol=1.0
+    )
+    with pytest.raises(pre.DataError) as caught:
+        pre.LogisticRatio("auto", radius=1.0).fit(x_p, x_q)
+    assert caught.value.argument == "radius"
