@@ -388,9 +388,10 @@ def _decide_linked_status(problem: RatioProblem, solution: Solution, terms: Pena
     except SolveError as error:
         claim = f"{solution.claim} {error}".strip()
         return replace(solution, status=Status.INFEASIBLE if separated else unproven, claim=claim)
-    if not outside:
-        return replace(solution, status=unproven)
     stage = Stage("hull", problem.n_q, hull.passes, clock.seconds, math.nan, f"target {hull.position.value}")
+    if not outside:
+        on_edge = problem.exact and hull.position is Position.BOUNDARY
+        return replace(solution, status=unproven, trace=(*solution.trace, stage), hull=hull if on_edge else None)
     return replace(solution, status=Status.INFEASIBLE, trace=(*solution.trace, stage), hull=hull)
 
 
@@ -485,4 +486,7 @@ def _error(problem: RatioProblem, solution: Solution) -> SolveError:
             f" The target is at distance {solution.hull.radius:.6g} from the hull of the q features, and the penalty "
             "and constraints may not keep delta bounded."
         )
+    elif solution.hull is not None and solution.hull.position is Position.BOUNDARY and problem.has_intercept:
+        within = "weights within the bounds" if problem.link.bounded else "weights"
+        note = f" The target is on the edge of what {within} can match, to its last digits; a positive radius helps."
     return SolveError(f"{solution.status} {solution.certificate}.{note}{report}", solution)

@@ -276,6 +276,20 @@ def test_radius_path_with_one_radius_for_each_feature():
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_target_on_the_edge_of_what_the_bounds_allow_is_named(name):
+    F = np.random.default_rng(0).normal(size=(16, 2))
+    top = np.argsort(F[:, 0])[-8:]
+    weights = np.full(16, 0.9 / 16)
+    weights[top] = 1.1 / 16  # the largest mean of the first feature
+    problem = pre.RatioProblem(weights @ F, F, divergence=name, bounds=(0.9, 1.1))
+    solution = pre.solve(problem, check=False)
+    np.testing.assert_allclose(solution.mu, weights, atol=1e-6)
+    assert solution.hull.position is pre.Position.BOUNDARY
+    with pytest.raises(pre.SolveError, match="on the edge of what weights within the bounds can match"):
+        pre.solve(problem)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_rows_without_base_weight_have_none_wherever_they_are(name):
     rng = np.random.default_rng(0)
     F, a = rng.normal(size=(40, 2)), np.zeros(40)
