@@ -113,10 +113,7 @@ def judge(problem: pre.RatioProblem, solution: pre.Solution, tol: float = 1e-8, 
         return _judge_boundary(limit_problem(problem, solution.recession), solution, tol)
     if solution.status is not pre.Status.OPTIMAL:
         return Judgement(False, False, gap=gap)
-    better, best = improved(problem, solution.delta)
-    digit = _last_digit(problem)
-    excess = float(max(value(problem, solution.delta), LONG(solution.primal_value)) - best - LONG(gap))
-    excess -= float(digit @ np.abs(better - solution.delta))
+    better, digit, excess = _excess(problem, solution)
     if digits:
         from fifty_digits import lowest, value_of
 
@@ -124,6 +121,14 @@ def judge(problem: pre.RatioProblem, solution: pre.Solution, tol: float = 1e-8, 
         more = float(value_of(problem, solution.delta) - best - gap)
         excess = max(excess, more - float(digit @ np.abs(better - solution.delta)))
     return Judgement(gap <= tol * scale, excess > ALLOWED, excess, gap)
+
+
+def _excess(problem: pre.RatioProblem, solution: pre.Solution) -> tuple[np.ndarray, np.ndarray, float]:
+    """(better δ, last digits of the target, excess of the true gap over the reported one that this δ shows)."""
+    better, best = improved(problem, solution.delta)
+    digit = _last_digit(problem)
+    excess = float(max(value(problem, solution.delta), LONG(solution.primal_value)) - best - LONG(solution.gap))
+    return better, digit, excess - float(digit @ np.abs(better - solution.delta))
 
 
 def _last_digit(problem: pre.RatioProblem) -> np.ndarray:
@@ -140,7 +145,7 @@ def _judge_boundary(problem: pre.RatioProblem, solution: pre.Solution, tol: floa
     """On the boundary the weights are the answer: they must reach the target, and the value at δ approaches theirs.
 
     A target exactly on the boundary may be slightly inside or outside in floating point, so the weights are required
-    to reach it only up to round-off.
+    to reach it only up to round-off. ``problem`` has the rows of the exposed face, if there is one.
     """
     mu = solution.mu.astype(LONG)
     positive = mu > 0
@@ -158,7 +163,8 @@ def _judge_boundary(problem: pre.RatioProblem, solution: pre.Solution, tol: floa
     claimed = float(solution.dual_value - dual)
     scale = 1.0 + abs(float(dual))
     certified = bool(gap <= tol * scale or problem.radius > 0.0)
-    return Judgement(certified, not (reached and simplex and claimed <= tol * scale), claimed, gap)
+    false = not (reached and simplex and claimed <= tol * scale)
+    return Judgement(certified, false, _excess(problem, solution)[2], gap)
 
 
 def separates(problem: pre.RatioProblem, v: np.ndarray) -> bool:
