@@ -10,11 +10,13 @@ that reach the target. Infeasible ones must all be reported as infeasible, with 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -67,13 +69,18 @@ def outcome(number: int, outside: bool) -> dict[str, object]:
             "balls": balls, "seconds": seconds}  # fmt: skip
 
 
-def run(count: int, outside: bool, workers: int, first: int = 0) -> list[dict[str, object]]:
-    """Outcomes of ``count`` problems, in the order of their numbers."""
-    numbers = range(first, first + count)
-    if workers == 1:
-        return [outcome(i, outside) for i in numbers]
+def run(count: int, outside: bool, workers: int, first: int = 0, keep: Path | None = None) -> list[dict[str, object]]:
+    """Outcomes of ``count`` problems, in the order of their numbers; those in the file ``keep`` are not drawn again."""
+    lines = keep.read_text().splitlines() if keep and keep.exists() else []
+    known = {row["number"]: row for row in map(json.loads, lines) if row["outside"] == outside}
+    numbers = [i for i in range(first, first + count) if i not in known]
     with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(partial(outcome, outside=outside), numbers, chunksize=20))
+        for row in pool.map(partial(outcome, outside=outside), numbers, chunksize=20):
+            known[row["number"]] = row
+            if keep:
+                with keep.open("a") as file:
+                    file.write(json.dumps({**row, "outside": outside}, default=float) + "\n")
+    return [known[i] for i in range(first, first + count)]
 
 
 def summary(outcomes: list[dict[str, object]], outside: bool) -> list[dict[str, object]]:
@@ -116,6 +123,7 @@ def main() -> None:
     parser.add_argument("--infeasible", type=int, default=5_000, help="number of infeasible problems")
     parser.add_argument("--first", type=int, default=0, help="number of the first problem")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="file of outcomes, so that a run that was interrupted can go on")
     parser.add_argument("--only", type=int, help="solve and show only this feasible problem")
     parser.add_argument("--only-infeasible", type=int, help="solve and show only this infeasible problem")
     parser.add_argument("--store", action="store_true", help="write the results file and the table on the page")
@@ -130,7 +138,7 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     for count, outside in ((arguments.feasible, False), (arguments.infeasible, True)):
         if count:
-            outcomes = run(count, outside, arguments.workers, arguments.first)
+            outcomes = run(count, outside, arguments.workers, arguments.first, arguments.keep)
             for row in outcomes:
                 if not row["good"] or row["false"] or row["seconds"] > 5.0:
                     print("check", {**row, "seconds": round(row["seconds"], 2)}, flush=True)
