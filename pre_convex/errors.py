@@ -256,7 +256,8 @@ class InfeasibleError(SolveError):
     drop : tuple of str
         Features without which the rest can be matched: those of ``advised_relaxation``. Empty if they are not known.
     direction : ndarray of shape (k,)
-        Separating direction v of unit dual norm: max_j ⟨v, F_j⟩ + radius < ⟨v, b⟩.
+        Separating direction v of unit dual norm: max_j ⟨v, F_j⟩ + radius < ⟨v, b⟩. In an error of an estimator, it and
+        the distances are for features in standard deviations, unless it has ``standardise=False``.
     minimal_radius : float
         Proven upper bound of the distance from the target to the hull; a solution exists for every larger radius.
     advised_radius : float

@@ -169,6 +169,7 @@ def test_an_infeasible_problem_is_proven_by_a_direction_that_separates_exactly(m
         pre.solve(made.problem)
 
 
+@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
 @prop(beyond((1.01, 2.0)), share=1)
 def test_a_radius_above_the_distance_has_a_solution(made):
     assume(made.distance > 1e-10 * float(np.abs(made.problem.features_q).max() + np.abs(made.problem.target).max()))
@@ -419,6 +420,7 @@ MAPS = (
 )
 
 
+@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
 @prop(
     st.integers(0, 2**20),
     st.integers(5, 80),

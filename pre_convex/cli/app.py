@@ -16,10 +16,12 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import DataError, PreConvexError
+from .balance import balance
 from .demo import demo
 from .detect import detect
 from .explore import explore
 from .fit import fit
+from .predict import predict
 from .process import say, standard_streams, terminable
 from .solvers import solvers
 from .teach import teach
@@ -27,7 +29,16 @@ from .teach import teach
 __all__ = ["COMMANDS", "app", "run"]
 
 #: commands of the library itself; adding one is a file and its line here
-COMMANDS = {"demo": demo, "detect": detect, "explore": explore, "fit": fit, "solvers": solvers, "teach": teach}
+COMMANDS = {
+    "balance": balance,
+    "demo": demo,
+    "detect": detect,
+    "explore": explore,
+    "fit": fit,
+    "predict": predict,
+    "solvers": solvers,
+    "teach": teach,
+}
 #: entry-point group in which other packages add commands
 GROUP = "pre_convex.commands"
 

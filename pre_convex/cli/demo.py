@@ -29,7 +29,10 @@ def demo(
     tol: Annotated[float, typer.Option(help="Tolerance of the certified gap, between 0 and 1.")] = 1e-8,
     out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("demo-output"),
 ) -> None:
-    """Solve a problem with a known answer by every installed solver, as primal and as dual, and certify each answer."""
+    """Solve a problem with a known answer by every installed solver, as primal and as dual, and certify each answer.
+
+    Example, 200 rows and the figure in the folder demo: pre-convex demo --rows 200 --out demo
+    """
     from ..data.files import check_overwrite, report_write_errors
     from ..solvers import compare
     from ..solvers.compare import aligned

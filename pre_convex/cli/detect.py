@@ -72,7 +72,10 @@ def detect(
     out: Annotated[Path | None, typer.Option(help="Folder for scores.csv and scan.png.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing files.")] = False,
 ) -> None:
-    """Slide two windows along a series and find where the latent signal changes."""
+    """Slide two windows along a series and find where the latent signal changes.
+
+    Example: pre-convex detect sound.wav --prior-p background.npz --prior-q signal.npz --noise 0.5 --out found
+    """
     from ..applications.detection import Detector
     from ..applications.detection.recordings import SCAN_FILES, read_prior, read_recording
     from ..applications.detection.windows import check_window

@@ -17,7 +17,10 @@ def explore(
     start: Annotated[bool, typer.Option("--open/--no-open", help="Open the file in the browser.")] = True,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite a file that is not an explorer.")] = False,
 ) -> None:
-    """Open the duality explorer: move points and watch the primal, the dual and the gap between them."""
+    """Open the duality explorer: move points and watch the primal, the dual and the gap between them.
+
+    Example, write the page and do not open it: pre-convex explore --no-open --out explorer.html
+    """
     from ..data.files import check_overwrite, report_write_errors, write_text
     from ..teaching.explorer import is_page, page
 

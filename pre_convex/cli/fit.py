@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -17,24 +15,44 @@ import typer
 from .._internal.escaping import for_csv
 from .._internal.validation import as_choice, parse_number
 from ..errors import DataError, MissingExtraError, renamed_arguments
+from .advice import advising_options, without_warnings
 from .console import check_outputs, show
+from .tables import Columns, Sample, csv_text, keyed, listed, read_samples, report_dropped
 
 if TYPE_CHECKING:
     from .._internal.typing import Array
-    from ..data.tables import Table
     from ..estimators.posterior_ratio import PosteriorRatio
     from ..estimators.report import Report
 
 #: files that may be written
 OUTPUTS = (
-    *("results.json", "coefficients.csv", "weights.csv"),
+    *("fit.npz", "results.json", "coefficients.csv", "weights.csv"),
     *("coefficients.png", "weights.png", "balance.png", "ratio.png", "radius-path.png"),
 )
 
 
 def fit(
-    p: Annotated[Path, typer.Argument(help="Samples from the p prior: a CSV, Parquet or npz file.", metavar="P")],
-    q: Annotated[Path, typer.Argument(help="Samples from the q prior, with the same columns.", metavar="Q")],
+    p: Annotated[
+        Path,
+        typer.Argument(help="Sample of p: a CSV (also gzipped), Parquet or npz file with named columns.", metavar="P"),
+    ],
+    q: Annotated[
+        Path, typer.Argument(help="Sample of q, the one that gets weights, with the same columns.", metavar="Q")
+    ],
+    columns: Annotated[
+        str, typer.Option(help="Columns to use, separated by commas; default: all that have no other role.")
+    ] = "",
+    exclude: Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")] = "",
+    categorical: Annotated[
+        str,
+        typer.Option(help="Columns of categories, separated by commas; each category but the first becomes 0 or 1."),
+    ] = "",
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help="Drop rows with missing values; without it, they are an error.")
+    ] = False,
+    key: Annotated[
+        str | None, typer.Option(help="Column that identifies a row; it is not a feature, and weights.csv has it.")
+    ] = None,
     loglik_p: Annotated[
         str | None, typer.Option(help="Column of P with log-likelihoods; without it, all are zero.")
     ] = None,
@@ -49,95 +67,86 @@ def fit(
         str, typer.Option(help="auto, newton, or a cone solver; 'pre-convex solvers' lists them.")
     ] = "auto",
     radius: Annotated[
-        str, typer.Option(help="Relaxation of the moment constraint: a number, auto or cv (cross-validation).")
+        str,
+        typer.Option(
+            help="How far weighted means of Q may stay from those of P, in standard deviations: a number, auto (the "
+            "noise of the means) or cv (cross-validation). 0 matches them exactly and gives confidence intervals."
+        ),
     ] = "0",
-    norm: Annotated[str, typer.Option(help="Norm of the constraint: 2, inf (sparse, l1 penalty) or 1.")] = "2",
+    norm: Annotated[str, typer.Option(help="Norm of the radius: 2, inf (sparse, l1 penalty) or 1.")] = "2",
     level: Annotated[float, typer.Option(help="Confidence level, between 0 and 1.")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Seed of cross-validation folds and simulations.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results.json, coefficients.csv, weights.csv and plots.")
+        Path | None,
+        typer.Option(help="Folder for fit.npz, results.json, coefficients.csv, weights.csv and plots."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing files.")] = False,
 ) -> None:
-    """Estimate the ratio of two posteriors, or of two densities (KLIEP), from tables of samples."""
+    """Estimate the ratio p(x)/q(x) from two tables of samples, and weights that make Q look like P.
+
+    Without --loglik-p and --loglik-q it is the ratio of two densities (KLIEP), with them that of two posteriors.
+
+    Example, weights that give old.csv the means of new.csv:
+    pre-convex fit new.csv old.csv --categorical sex --key id --out weights
+    """
     from ..data.features import feature_classes
-    from ..data.tables import read_table
     from ..estimators import KLIEP, PosteriorRatio
     from ..penalties.norms import get_norm
 
-    as_choice(features, "--features", feature_classes())
+    as_choice(features, "--features", (*feature_classes(), "auto"))
     if out is not None:
         check_outputs((out / name for name in OUTPUTS), replace)
     estimator = (KLIEP if loglik_p is None and loglik_q is None else PosteriorRatio)(
         features,
         formulation=formulation,
         solver=solver,
-        radius=radius if radius in ("auto", "cv") else _number(radius),
+        radius=radius if radius in ("auto", "cv") else number_of(radius),
         norm=get_norm(norm).order,
         random_state=seed,
     )
-    with renamed_arguments({"lags": "--features", "cv": "--radius"}):
-        fitted, x_q = fit_tables(estimator, read_table(p), read_table(q), loglik_p, loglik_q)
-    show(str(fitted.summary(level)))
+    wanted = Columns(listed(columns), listed(exclude), listed(categorical), key, drop_missing)
+    options = ("--loglik-p", loglik_p), ("--loglik-q", loglik_q)
+    roles = [{} if name is None else {option: name} for option, name in options]
+    (x_p, x_q), levels = read_samples((p, q), wanted, roles)
+    report_dropped((p, q), (x_p, x_q))
+    likelihoods = [x.others.get(option) for x, (option, _) in zip((x_p, x_q), options, strict=True)]
+    with renamed_arguments({"lags": "--features", "cv": "--radius"}), without_warnings(), advising_options():
+        estimator.fit(x_p.table, x_q.table, *(likelihoods if type(estimator) is PosteriorRatio else ()))
+    show(str(estimator.summary(level)))
     if out is not None:
-        for path in write_fit(fitted, x_q, out, level):
+        for path in write_fit(estimator, x_q, levels, out, level):
             show(f"written: {path}")
 
 
-def _number(radius: str) -> float:
+def number_of(radius: str) -> float:
+    """The number of ``--radius``."""
     try:
         return parse_number(radius)
     except ValueError:
         raise DataError("--radius", f"{radius!r} is not a number", "pass a number, auto or cv") from None
 
 
-def fit_tables(
-    estimator: PosteriorRatio, p: Table, q: Table, loglik_p: str | None, loglik_q: str | None
-) -> tuple[PosteriorRatio, Array]:
-    """Fit to two tables, with columns matched by name; returns the fit and the q samples."""
-    log_p = log_q = None
-    if loglik_p is not None:
-        log_p, p = _take(p, loglik_p, "--loglik-p")
-    if loglik_q is not None:
-        log_q, q = _take(q, loglik_q, "--loglik-q")
-    if set(p.columns) != set(q.columns):
-        odd = sorted(set(p.columns) ^ set(q.columns))
-        reason = f"has different columns than P: {', '.join(odd)} in only one of them"
-        raise DataError("Q", reason, "give both files the same columns")
-    q = q.select(p.columns)
-    likelihoods = () if log_p is None and log_q is None else (log_p, log_q)
-    return estimator.fit(p, q, *likelihoods), q.values
-
-
-def _take(table: Table, name: str, option: str) -> tuple[Array, Table]:
-    """A column, and the table without it."""
-    if name not in table.columns:
-        raise DataError(option, f"there is no column {name!r}", f"use one of {', '.join(table.columns)}")
-    return table.column(name), table.without(name)
-
-
-def write_fit(fit: PosteriorRatio, x_q: Array, out: Path, level: float) -> Iterator[Path]:
-    """Write results.json, coefficients.csv, weights.csv and the plots; yields the path of each complete file."""
+def write_fit(
+    fit: PosteriorRatio, sample: Sample, levels: dict[str, list[str]], out: Path, level: float
+) -> Iterator[Path]:
+    """Write fit.npz, results.json, coefficients.csv, weights.csv and the plots; yields the path of each file."""
     from ..data.files import atomic_write, report_write_errors, write_text
+    from ..estimators import save
     from ..statistics.inference import Interval
 
-    with report_write_errors("--out", out):
+    with report_write_errors("--out", out), renamed_arguments({"path": "--out"}):
         out.mkdir(parents=True, exist_ok=True)
         report = fit.summary(level)
-        results = json.dumps(_finite(_results(fit, report)), indent=2, allow_nan=False) + "\n"
-        yield write_text(out / "results.json", results)
+        yield save(fit, out / "fit.npz", overwrite=True)
+        results = {**_results(fit, report), "categories": levels}
+        yield write_text(out / "results.json", json.dumps(_finite(results), indent=2, allow_nan=False) + "\n")
         header = ("feature", *Interval.COLUMNS)[: 1 + report.values.shape[1]]
         rows = ((for_csv(name), *row.tolist()) for name, row in zip(report.names, report.values, strict=True))
-        yield write_text(out / "coefficients.csv", _csv([header, *rows]))
-        yield write_text(out / "weights.csv", _csv([("weight",), *((weight,) for weight in fit.mu_.tolist())]))
-        for name, figure in _figures(fit, x_q, level):
+        yield write_text(out / "coefficients.csv", csv_text([header, *rows]))
+        weights = keyed(sample, {"weight": fit.mu_, "sample_weight": fit.sample_weight()})
+        yield write_text(out / "weights.csv", csv_text(weights))
+        for name, figure in _figures(fit, sample.table.values, level):
             yield atomic_write(out / f"{name}.png", lambda path, f=figure: f.savefig(path, format="png"))  # type: ignore[misc]
-
-
-def _csv(rows: Iterable[Iterable[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def _finite(value: Any) -> Any:

@@ -6,7 +6,10 @@ from .console import new_console, new_table
 
 
 def solvers() -> None:
-    """List the solvers: installed version, formulations, and support for penalties."""
+    """List the solvers: installed version, formulations, and support for penalties.
+
+    Example: pre-convex solvers
+    """
     from .._internal.versions import installed_versions
     from ..solvers import CONE_SOLVERS, ConeSolver, installed_solvers
 

@@ -31,7 +31,10 @@ def teach(
     ] = True,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing files.")] = False,
 ) -> None:
-    """Write a lesson as a script and a Jupyter notebook, and open it."""
+    """Write a lesson as a script and a Jupyter notebook, and open it.
+
+    Example, lesson 4 without the solutions of its exercises: pre-convex teach 4 --no-solutions
+    """
     from ..data.files import report_write_errors, write_text
     from ..teaching.catalogue import find_lesson
     from ..teaching.notebook import to_notebook, to_script

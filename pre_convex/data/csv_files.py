@@ -10,15 +10,33 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._internal.validation import parse_number
 from ..errors import DataError
 from .files import CORRUPT_FILE_ERRORS, GUARDED_BYTES, MAX_RATIO
 
-__all__ = ["CsvLines", "open_csv"]
+__all__ = ["CsvLines", "cell_number", "open_csv"]
 
 #: separators that are looked for in the header; the first wins a tie
 SEPARATORS = ",;\t|"
 #: first bytes of a gzip file
 GZIP = b"\x1f\x8b"
+
+
+def cell_number(cell: str) -> float:
+    """The number in a cell; 1 and 0 for true and false.
+
+    Examples
+    --------
+    >>> cell_number("1.5"), cell_number("True")
+    (1.5, 1.0)
+    """
+    try:
+        return parse_number(cell)
+    except ValueError:
+        truth = cell.strip().lower()
+        if truth in ("true", "false"):
+            return float(truth == "true")
+        raise
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from .._internal.typing import Array
 from .._internal.validation import as_choice, as_matrix, column_names, duplicate, first_line, parse_number, read_only
 from ..errors import DataError, MissingExtraError
-from .csv_files import open_csv
+from .csv_files import cell_number, open_csv
 from .files import check_regular_file, read_npz, unreadable
 from .parquet import ParquetSource
 
@@ -147,9 +147,9 @@ def _check_header(path: Path, header: tuple[str, ...], columns: Sequence[str]) -
 def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], positions: list[int]) -> list[float]:
     """Numbers of the wanted cells of one line."""
     try:
-        row = [parse_number(line[i]) for i in positions]
+        row = [cell_number(line[i]) for i in positions]
     except ValueError:
-        row = [parse_number(line[i]) if _is_number(line[i]) else np.nan for i in positions]
+        row = [cell_number(line[i]) if _holds_number(line[i]) else np.nan for i in positions]
     for i, value in zip(positions, row, strict=True):
         if value != value:
             reason = f"line {number}, column {header[i]!r} holds {line[i]!r}, which is not a number"
@@ -158,9 +158,18 @@ def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], 
 
 
 def _is_number(cell: str) -> bool:
-    """Whether a cell is a number."""
+    """Whether a name is a number."""
     try:
         parse_number(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _holds_number(cell: str) -> bool:
+    """Whether a cell is a number or a truth value."""
+    try:
+        cell_number(cell)
     except ValueError:
         return False
     return True

@@ -34,9 +34,8 @@ from ..solvers import Settings, solve
 from ..statistics.bootstrap import bootstrap
 from ..statistics.diagnostics import (
     Diagnostics,
-    dependence_warnings,
     diagnose_tilted,
-    recession_warnings,
+    fit_warnings,
     solution_weights,
 )
 from ..statistics.inference import Inference, Interval, WaldTest, infer
@@ -222,6 +221,12 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         -------
         PosteriorRatio
             The estimator itself. If the fit fails, it is left as it was before.
+
+        Warns
+        -----
+        PreConvexWarning
+            If the answer rests on few rows, with the texts of :meth:`diagnostics`: a tiny effective sample size, a
+            heavy tail of the weights, a target that is matched only because of the radius.
         """
         return self._fit_copy(x_p, x_q, log_lik_p, log_lik_q)
 
@@ -305,9 +310,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self._finish()
         if self._has_terms:
             self.divergence_ = -self.problem_.dual_value(self.mu_)
-        notes = recession_warnings(self.problem_, self.solution_) + dependence_warnings(self.problem_, self.solution_)
-        for text in notes:
-            warn_caller(text)
+        if notes := fit_warnings(self._tilted, self.solution_):
+            warn_caller("\n".join(notes))
 
     def _remember_columns(self, x: Any, names: tuple[str, ...] | None) -> None:
         """Number and names of the columns of samples that have been validated."""

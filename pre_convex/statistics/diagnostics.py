@@ -14,6 +14,7 @@ from .._internal.escaping import for_terminal
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from .._internal.validation import as_vector, read_only
+from ..data.passes import tilt
 from ..errors import DataError, MissingExtraError
 from ..feasibility.hull import minimal_radius
 from ..problem import RatioProblem, as_problem
@@ -27,6 +28,7 @@ __all__ = [
     "dependence_warnings",
     "diagnose",
     "diagnose_tilted",
+    "fit_warnings",
     "pareto_k",
     "recession_warnings",
     "solution_weights",
@@ -34,10 +36,12 @@ __all__ = [
 
 #: share of a column's range by which a copy has to differ from the combination that it is, to count as rounded
 ROUNDED_COPY = 1e-12
-#: effective sample size, in rows and in rows per feature, below which a fit warns
+#: effective sample size, in rows and, without a radius, in rows per feature, below which a fit warns
 MIN_ESS, MIN_ESS_PER_FEATURE = 10.0, 2.0
 #: tail index above which the mean of the weights is unreliable, and fewest weights from which it is estimated
 MAX_PARETO_K, MIN_TAIL_WEIGHTS = 0.7, 25
+#: ratio of the largest weight to the average from which a fit computes the tail index
+UNEVEN = 10.0
 #: largest weights that the tail index is computed from, in units of √n: the tail has 3 √n, and arviz-stats asks for at
 #: least 15 √n; round-off allowed in their share of all weights
 TOP_WEIGHTS, ROUND_OFF = 16.0, 1e-12
@@ -276,10 +280,8 @@ def _from_sums(tilted: TiltedProblem) -> dict[str, Any]:
 
 def _tail_indices(problem: RatioProblem, log_mu: Array) -> tuple[float, float]:
     """Tail indices of the p weights and of μ, from logs up to a constant; nan without arviz-stats."""
-    try:
-        return pareto_k(problem.log_weights_p), pareto_k(log_mu)
-    except MissingExtraError:
-        return float("nan"), float("nan")
+    assert problem.log_weights_p is not None
+    return _tail_index(problem.log_weights_p), _tail_index(log_mu)
 
 
 def base_moments(problem: RatioProblem) -> tuple[Array, Array]:
@@ -336,29 +338,81 @@ def dependence_warnings(problem: RatioProblem, solution: Solution) -> list[str]:
     ]
 
 
-def _warnings(d: Diagnostics, problem: RatioProblem) -> list[str]:
-    """Warnings about numbers that are out of their usual range."""
+def fit_warnings(tilted: TiltedProblem | LinkedProblem, solution: Solution) -> list[str]:
+    """What a fit warns about: all that the diagnostics warn about and that one pass over the q rows can tell."""
+    problem = tilted.problem
+    notes = recession_warnings(problem, solution) + dependence_warnings(problem, solution)
+    if isinstance(tilted, TiltedProblem) and not tilted.in_memory:
+        size = tilt(problem.rows, solution.delta, covariance=False).ess
+        notes += _weight_warnings(problem, (np.inf, np.inf, size), (np.nan, np.nan), 0.0)
+    elif tilted.in_memory:
+        log_w, log_mu = problem.log_weights_p, _log_mu(problem, solution)
+        assert log_w is not None  # estimators have a p sample
+        sides = (log_w, problem.log_base, log_mu)
+        sizes = tuple(map(effective_sample_size, sides))
+        tails = tuple(_tail_index(side) if _is_uneven(side) else np.nan for side in (log_w, log_mu))
+        notes += _weight_warnings(problem, sizes, tails, float(np.exp(max(log_w.max(), log_mu.max()))))
+    if solution.hull is not None and solution.hull.radius > 0.0 and solution.ok:
+        notes += _outside(solution.hull.radius)
+    return notes
+
+
+def _log_mu(problem: RatioProblem, solution: Solution) -> Array:
+    """Log weights of a solution, by a pass without moments if it has not computed them."""
+    if callable(solution.weights) and problem.exponential and not solution.recession:
+        return problem.log_mu(solution.delta)
+    return safe_log(solution.mu)
+
+
+def _is_uneven(log_weights: Array) -> bool:
+    """Whether some weight is so much above the average that there may be a heavy tail."""
+    return float(log_weights.max()) > math.log(UNEVEN / log_weights.size)
+
+
+def _tail_index(log_weights: Array) -> float:
+    """Tail index; nan without arviz-stats."""
+    try:
+        return pareto_k(log_weights)
+    except MissingExtraError:
+        return float("nan")
+
+
+def _weight_warnings(
+    problem: RatioProblem, sizes: tuple[float, ...], tails: tuple[float, ...], largest: float
+) -> list[str]:
+    """Warnings about ESS of p side, q side and weights, tail indices of p side and weights, and the largest weight."""
+    ess_p, ess_base, ess_mu = sizes
     notes = []
-    needed = max(MIN_ESS, MIN_ESS_PER_FEATURE * problem.k)
-    if d.ess_p < needed:
+    needed = max(MIN_ESS, MIN_ESS_PER_FEATURE * problem.k if problem.exact else 0.0)
+    for side, size in (("p", ess_p), ("q", ess_base)):
+        if size < needed:
+            notes.append(
+                f"ESS of the {side} side is {size:.0f}: the likelihood is much sharper than the prior sample; "
+                f"draw more {side} samples near the observation"
+            )
+    if ess_mu < needed <= ess_base:
         notes.append(
-            f"ESS of the p side is {d.ess_p:.0f}: the likelihood is much sharper than the prior sample; "
-            "draw more p samples near the observation"
+            f"ESS of the weights is {ess_mu:.0f}: few q samples resemble the p side, and the ratio depends on them"
         )
-    if d.ess_base < needed:
-        notes.append(
-            f"ESS of the q side is {d.ess_base:.0f}: the likelihood is much sharper than the prior sample; "
-            "draw more q samples near the observation"
-        )
-    elif d.ess_mu < needed:
-        notes.append(
-            f"ESS of the weights is {d.ess_mu:.0f}: few q samples resemble the p side, and the ratio depends on them"
-        )
-    for name, value in (("p weights", d.pareto_k_p), ("weights", d.pareto_k_mu)):
+    for name, value in zip(("p weights", "weights"), tails, strict=True):
         if value > MAX_PARETO_K:
             notes.append(f"Pareto k of the {name} is {value:.2f}: a few samples dominate, and intervals are too short")
-    if max(d.largest_p, d.largest_mu) > 0.5:
+    if largest > 0.5:
         notes.append("one sample has more than half of the weight")
+    return notes
+
+
+def _outside(distance: float) -> list[str]:
+    return [
+        f"the target is {distance:.3g} outside the hull of the q features; a solution exists only because of the radius"
+    ]
+
+
+def _warnings(d: Diagnostics, problem: RatioProblem) -> list[str]:
+    """Warnings about numbers that are out of their usual range."""
+    notes = _weight_warnings(
+        problem, (d.ess_p, d.ess_base, d.ess_mu), (d.pareto_k_p, d.pareto_k_mu), max(d.largest_p, d.largest_mu)
+    )
     one_radius = not problem.radius_per_feature and problem.radius > 0.0
     unique = one_radius and problem.norm == 2  # then collinear features share their weight
     if d.condition > MAX_CONDITION and not unique:
@@ -369,8 +423,5 @@ def _warnings(d: Diagnostics, problem: RatioProblem) -> list[str]:
             "duplicated, and other values of delta give the same ratio"
         )
     if d.hull_distance > 0.0:
-        notes.append(
-            f"the target is {d.hull_distance:.3g} outside the hull of the q features; a solution exists only because "
-            "of the radius"
-        )
+        notes += _outside(d.hull_distance)
     return notes

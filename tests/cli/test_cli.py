@@ -52,7 +52,7 @@ def test_version():
 
 def test_help_lists_every_command_in_alphabetical_order_and_each_has_its_own(run_here):
     shown = run_here("--help").stdout.splitlines()
-    commands = ["bench", "demo", "detect", "experiment", "explore", "fit", "solvers", "teach"]
+    commands = ["balance", "bench", "demo", "detect", "experiment", "explore", "fit", "predict", "solvers", "teach"]
     assert [word for line in shown if (word := line.strip("│ ").split(" ")[0]) in commands] == commands
     for command in commands:
         assert "--help" in run_here(command, "--help").stdout
@@ -107,7 +107,7 @@ def test_fit_reads_three_formats_and_writes_results(files, run_here):
         assert len(lines) == 5
         names = {path.name for path in (files / f"out-{kind}").iterdir()}
         assert names == {
-            "results.json", "coefficients.csv", "weights.csv",
+            "fit.npz", "results.json", "coefficients.csv", "weights.csv",
             "coefficients.png", "weights.png", "balance.png", "ratio.png",
         }  # fmt: skip
     assert printed[0] == printed[1] == printed[2]

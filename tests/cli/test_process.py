@@ -38,7 +38,7 @@ def test_a_broken_pipe_is_silent_and_all_files_are_written(tmp_path):
     os.close(writer)
     assert_ended(process, "pipe")
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    tables = {"results.json", "coefficients.csv", "weights.csv"}
+    tables = {"fit.npz", "results.json", "coefficients.csv", "weights.csv"}
     assert names == tables | {f"{name}.png" for name in ("coefficients", "weights", "balance", "ratio")}
 
 

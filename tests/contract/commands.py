@@ -14,6 +14,7 @@ from unittest import mock
 
 import numpy as np
 
+import pre_convex as pre
 from pre_convex.cli.app import run
 
 from .files import full_disk, wav, write
@@ -68,6 +69,10 @@ def make_files(folder: Path) -> None:
     write(folder / "S.csv", "s\n" + "\n".join(f"{value:.6f}" for value in rng.normal(size=40)) + "\n")
     wav(folder / "S.wav")
     write(folder / "other.csv", "height\n1\n2\n")
+    write(folder / "gaps.csv", "age,dose,sex\n1,,f\n2,3,m\n3,4,f\n")
+    groups = "\n".join(f"{age:.6f},{i % 2},{i % 7},f" for i, age in enumerate(rng.normal(size=40)))
+    write(folder / "T.csv", f"age,treated,outcome,sex\n{groups}\n")
+    pre.save(pre.KLIEP().fit(folder / "P.csv", folder / "Q.csv"), folder / "fit.npz")
     write(folder / "file", "in the way")
     (folder / "dir").mkdir()
     (folder / "taken").mkdir()
@@ -79,6 +84,8 @@ def make_files(folder: Path) -> None:
 
 
 FIT = ("fit", "P.csv", "Q.csv")
+PREDICT = ("predict", "fit.npz", "Q.csv")
+BALANCE = ("balance", "T.csv", "--treatment", "treated", "--exclude", "sex")
 DETECT = (
     *("detect", "S.csv", "--prior-p", "bg.npz", "--prior-q", "sg.npz"),
     *("--noise", "0.5", "--lags", "2", "--replicates", "19"),
@@ -87,7 +94,37 @@ DEMO = ("demo", "--rows", "20")
 EXPERIMENT = ("experiment", "digits", "--quick")
 #: command and good arguments: bad values of an option, and what the message names if not the option
 VALUES: dict[tuple[str, ...], list[tuple[str, ...]]] = {
+    PREDICT: [
+        ("--key", "unknown", "id"),
+        ("--level", "too large", "2"),
+        ("--out", "a folder", "dir"),
+        ("--out", "a file of others", "file"),
+    ],
+    BALANCE: [
+        ("--treatment", "unknown", "drug"),
+        ("--treatment", "not 0 and 1", "outcome"),
+        ("--outcome", "unknown", "y"),
+        ("--estimand", "unknown", "ATX"),
+        ("--columns", "unknown", "height"),
+        ("--columns", "none that is left", "sex"),
+        ("--exclude", "unknown", "height"),
+        ("--categorical", "unknown", "height"),
+        ("--key", "unknown", "id"),
+        ("--features", "unknown", "kernel"),
+        ("--divergence", "unknown", "l2"),
+        ("--radius", "negative", "-1"),
+        ("--radius", "text", "big"),
+        ("--max-weight", "zero", "0"),
+        ("--max-weight", "text", "big"),
+        ("--out", "a file", "file"),
+        ("--out", "with files of others", "taken"),
+    ],
     FIT: [
+        ("--columns", "unknown", "height"),
+        ("--exclude", "unknown", "height"),
+        ("--exclude", "all columns", "age,dose", "--columns"),
+        ("--categorical", "unknown", "sex"),
+        ("--key", "unknown", "id"),
         ("--loglik-p", "unknown", "ll"),
         ("--loglik-q", "unknown", "ll"),
         ("--loglik-q", "for one side only", "age", "Q"),
@@ -193,6 +230,22 @@ ROWS: list[CommandRow] = [
     CommandRow("pre-convex", "command", "unknown", ("fti",), "fti"),
     CommandRow("pre-convex", "command", "an unknown option", ("--verson",), "--verson"),
     CommandRow("pre-convex", "--version", "with a value", ("--version=3",)),
+    CommandRow("predict", "FIT", "missing", ("predict",)),
+    CommandRow("predict", "FIT", "no such file", ("predict", "no.npz", "Q.csv")),
+    CommandRow("predict", "FIT", "not a fit", ("predict", "bg.npz", "Q.csv")),
+    CommandRow("predict", "ROWS", "missing", ("predict", "fit.npz")),
+    CommandRow("predict", "ROWS", "no such file", ("predict", "fit.npz", "no.csv"), "no.csv"),
+    CommandRow("predict", "ROWS", "other columns", ("predict", "fit.npz", "other.csv"), "ROWS"),
+    CommandRow("predict", "ROWS", "with missing values", ("predict", "fit.npz", "gaps.csv"), "gaps.csv"),
+    CommandRow("predict", "--drop-missing", "without a key", (*PREDICT, "--drop-missing")),
+    CommandRow("predict", "--out", "full disk", (*PREDICT, "--out", "x"), full=True),
+    CommandRow("balance", "TABLE", "missing", ("balance",)),
+    CommandRow("balance", "TABLE", "no such file", ("balance", "no.csv", *BALANCE[2:]), "no.csv"),
+    CommandRow("balance", "TABLE", "with text", BALANCE[:4], "T.csv"),
+    CommandRow("balance", "--treatment", "missing", ("balance", "T.csv")),
+    CommandRow("balance", "--categorical", "one category", (*BALANCE[:4], "--categorical", "sex")),
+    CommandRow("balance", "--out", "full disk", (*BALANCE, "--out", "dir"), full=True),
+    CommandRow("fit", "Q", "with missing values", ("fit", "P.csv", "gaps.csv", "--exclude", "sex"), "gaps.csv"),
     CommandRow("fit", "P", "missing", ("fit",)),
     CommandRow("fit", "P", "an unknown ending", ("fit", "file", "Q.csv"), "file"),
     CommandRow("fit", "Q", "missing", ("fit", "P.csv")),

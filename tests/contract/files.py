@@ -29,7 +29,8 @@ import pre_convex as pre
 from pre_convex import DataError
 from pre_convex.applications.detection.recordings import read_prior, read_recording
 from pre_convex.cli.fit import write_fit
-from pre_convex.data.tables import read_table
+from pre_convex.cli.tables import Sample
+from pre_convex.data.tables import Table, read_table
 
 from .rows import Row
 
@@ -498,10 +499,17 @@ FILE_WRITERS: list[Writer] = [
     ("pre_convex_lab.solvers.write_case", "path", "path", "a.npz", lambda path: write_case(case(), path)),
     ("pre_convex_lab.solvers.write_cbf", "path", "path", "a.cbf", lambda path: write_cbf(case(), path)),
 ]
+SAMPLE = Sample(Table(("a", "b"), X), {}, None, None, 0)
 FOLDER_WRITERS: list[Writer] = [
     ("pre_convex_lab.solvers.write_set", "folder", "folder", "set", lambda path: write_set(load_set("smoke"), path)),
     ("pre_convex_lab.solvers.export_cbf", "folder", "folder", "set", lambda path: export_cbf(load_set("smoke"), path)),
-    ("fit: --out", "folder", "--out", "out", lambda path: list(write_fit(fitted(), X, path, 0.95))),
+    (
+        "fit: --out",
+        "folder",
+        "--out",
+        "out",
+        lambda path: list(write_fit(fitted(), Sample(Table(("a", "b"), X), {}, None, None, 0), {}, path, 0.95)),
+    ),
     ("detect: --out", "folder", "--out", "out", _scan),
     ("pre_convex_lab.paper.write_outcome", "folder", "folder", "out", lambda path: list(write_outcome(RECORD, path))),
     (

@@ -8,6 +8,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 
 import pre_convex as pre
 
+pytestmark = pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")  # few rows on purpose
+
 DATA = {"breast cancer": load_breast_cancer, "wine": load_wine, "diabetes": load_diabetes, "digits": load_digits}
 
 
@@ -26,7 +28,6 @@ def usable(fit, n):
     return 1.0 / np.square(fit.mu_).sum() >= min(10.0, 0.05 * n) and fit.mu_.max() < 0.5
 
 
-@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", DATA)
 def test_ordinary_tables_are_fitted_by_default_or_by_the_advice(name, seed):

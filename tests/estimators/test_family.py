@@ -7,6 +7,10 @@ from sklearn.base import clone
 
 import pre_convex as pre
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pre_convex.PreConvexWarning"
+)  # the ratio of reverse KL has a heavy tail
+
 MEMBERS = {
     "chi2": {"divergence": "chi2"},
     "reverse-kl": {"divergence": "reverse-kl"},

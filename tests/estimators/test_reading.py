@@ -134,6 +134,13 @@ def test_tables_of_any_library_and_boolean_columns():
         assert fit.feature_names_ == ("age", "smokes")
 
 
+def test_truth_values_in_a_csv_file_are_numbers(tmp_path):
+    (tmp_path / "q.csv").write_text("age,smokes\n" + "".join(f"{a!r},{a > 0}\n" for a in X_Q[:, 0].tolist()))
+    fit = pre.KLIEP().fit(np.column_stack([X_P[:, 0] * 0.1, X_P[:, 0] > 0.1]), tmp_path / "q.csv")
+    expected = np.column_stack([X_Q[:, 0], X_Q[:, 0] > 0])
+    np.testing.assert_array_equal(fit.problem_.features_q, expected)
+
+
 def test_dask_collections_have_the_full_summary():
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
     frames = [dd.from_pandas(pd.DataFrame(x, columns=["age", "dose"]), npartitions=2) for x in (X_P, X_Q)]

@@ -32,6 +32,7 @@ def test_weights_of_many_rows_are_thinned():
     assert share[-1] == pytest.approx(1.0)
 
 
+@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
 def test_concentrated_weights_have_a_logarithmic_axis():
     few = np.where(np.arange(300) < 5, 0.0, -8.0)
     x_q = normal(300, 1, 1)

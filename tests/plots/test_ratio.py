@@ -72,6 +72,7 @@ def test_a_ratio_of_one_everywhere():
         drawn(plot_ratio(fit, x, columns=columns))
 
 
+@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
 def test_a_huge_ratio_does_not_overflow():
     x_q = normal(60, 1, 1)
     fit = pre.PosteriorRatio("polynomial").fit(normal(60, 1, 0, 0.5) * 1.3, x_q)

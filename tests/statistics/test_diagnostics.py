@@ -7,6 +7,7 @@ import pre_convex as pre
 from pre_convex.statistics.diagnostics import pareto_k
 
 
+@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
 def test_sharp_likelihoods_and_free_directions_warn():
     rng = np.random.default_rng(0)
     x_p, x_q = rng.normal(size=(500, 2)), rng.normal(size=(500, 2))

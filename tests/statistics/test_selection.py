@@ -25,6 +25,7 @@ def test_the_automatic_radius_covers_the_residual_at_the_truth():
     assert 0.72 <= inside / 200 <= 0.88
 
 
+@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
 def test_the_automatic_radius_reaches_a_target_outside_the_hull():
     x_p, x_q, *_ = gaussian(100, 0)
     fit = pre.KLIEP(radius="auto").fit(x_p + 6.0, x_q)

@@ -72,6 +72,7 @@ def draws(seed):
     yield 1e-9 * rng.normal(size=(40, 1)), 1e-9 * rng.normal(size=(40, 1))
 
 
+@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
 @pytest.mark.parametrize("seed", range(2))
 def test_no_draw_raises(seed):
     for x_p, x_q in draws(seed):

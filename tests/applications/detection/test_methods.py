@@ -9,6 +9,8 @@ import pre_convex as pre
 from pre_convex.applications.detection import Detector, score, scores
 from pre_convex.applications.detection.kernel_density import fit_kernel_density
 
+pytestmark = pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")  # few rows on purpose
+
 
 @pytest.mark.parametrize(("radius", "norm"), [(0.0, 2), (0.02, 2), (0.02, np.inf), (0.02, 1)])
 def test_pre_scores_are_those_of_the_estimator(radius, norm):
