@@ -23,6 +23,7 @@ NEEDS_EXTRA = {
     "cli": "fit.bootstrap(2, progress=True)",
     "diagnostics": "from pre_convex.statistics.diagnostics import pareto_k; pareto_k(x)",
     "formula": "pre.Balance(formula='x0').fit(x, y)",
+    "widget": "pre.explore()",
     "verify": "pre.verify(fit.problem_, fit.solution_)",
     "files": "pre.RatioProblem.from_blocks(x, 'rows.zarr')",
     "dask": "pre.RatioProblem.from_blocks(x, y, dask=True)",

@@ -59,6 +59,7 @@ _HOMES = {
     "conditions": "statistics.theory",
     "diagnose": "statistics.diagnostics",
     "dual_program": "programs",
+    "explore": "teaching",
     "installed_solvers": "solvers",
     "load": "estimators",
     "minimal_radius": "feasibility",
@@ -150,3 +151,4 @@ if TYPE_CHECKING:  # the same names for type checkers, which take `X as X` as an
     from .statistics.specification import SpecificationTest as SpecificationTest
     from .statistics.specification import specification_test as specification_test
     from .statistics.theory import conditions as conditions
+    from .teaching import explore as explore

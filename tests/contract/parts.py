@@ -14,6 +14,7 @@ from . import (
     problems,
     seeds,
     solvers,
+    teaching,
 )
 
 PARTS = {
@@ -28,6 +29,7 @@ PARTS = {
     "applications": applications,
     "balancing": balancing,
     "plots": plots,
+    "teaching": teaching,
 }
 #: parts that ``tests/test_failures_files.py`` runs, because their rows also check what is left on disk
 ON_DISK = {"files": files, "commands": commands}

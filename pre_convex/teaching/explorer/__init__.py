@@ -41,6 +41,7 @@ SCRIPTS = (
     "words.js",
     "questions.js",
     "task.js",
+    "given.js",
     "theme.js",
     "controls.js",
     "main.js",

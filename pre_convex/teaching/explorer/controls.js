@@ -22,7 +22,7 @@ const controls = (() => {
     ["yq", same, (s) => s.yq[0], (s, v) => (s.yq[0] = v), (v) => num(v, 2)],
     ["lo", same, (s) => s.lo, (s, v) => (s.lo = v), (v) => (v === 0 ? "none" : num(v, 2))],
     ["hi", upper, (s) => s.hi, (s, v) => (s.hi = v), (v) => (v === null ? "none" : num(v, 2))],
-    ["R", same, (s) => s.R, (s, v) => (s.R = v), (v) => num(v, model.digits(store.state))],
+    ["R", same, (s) => s.R, (s, v) => (s.R = v), (v) => num(v, model.digits(store.state) + (store.state.given ? 1 : 0))],
   ];
 
   function setUp() {

@@ -47,6 +47,7 @@ const explorer = (() => {
     current = model.build(presets.copy(store.state));
     player.setSteps(current.steps);
     controls.show(current);
+    given.tell(current);
     draw();
   }
 
@@ -71,9 +72,10 @@ const explorer = (() => {
   function start() {
     theme.setUp();
     controls.setUp();
-    const given = link.read(location.hash);
-    if (given && !given.preset) store.replace(given.state, false);
-    else task.ask(given?.preset ?? presets.all[0].key, false);
+    given.setUp();
+    const linked = link.read(location.hash);
+    if (linked && !linked.preset) store.replace(linked.state, false);
+    else task.ask(linked?.preset ?? presets.all[0].key, false);
     drag.attach(samplesPanel, () => current, {
       adds: true,
       kindToAdd: () => (store.selected && store.selected.kind === "p" ? "p" : "q"),

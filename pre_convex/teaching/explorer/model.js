@@ -20,14 +20,14 @@ const model = (() => {
     return Number(rounded(x, size).toFixed(linear.clamp(-Math.round(Math.log10(size)), [0, 12])));
   };
   // largest radius of the slider
-  const mostRadius = (s) => (s.box ? svg.roundUp((s.box.x[1] - s.box.x[0]) / 2) : 3);
+  const mostRadius = (s) => (s.box ? svg.roundUp(Math.max((s.box.x[1] - s.box.x[0]) / 2, 1.2 * s.R)) : 3);
   const VIEW = {
     line: { x: [-3.2, 3.2], y: [-12, 12] },
     curve: { x: [-3.2, 3.2], y: [-1.2, 9.6] },
     plane: { x: [-3.2, 3.2], y: [-2.2, 2.2] },
   };
   const MAX_POINTS = 24;
-  const most = (s) => (s.given ? Math.max(s.q.length, s.p.length, MAX_POINTS) : MAX_POINTS);
+  const most = (s) => (s.given ? 200 : MAX_POINTS);
   // ranges of the bounds on the ratio, which have to leave room for 1
   const BOUNDS = { lo: [0, 0.95], hi: [1.05, 20] };
 

@@ -31,9 +31,11 @@ const numbers = (() => {
   const gap = (x) => (x >= 0.001 && x < 1e4 ? plain(x, x < 0.1 ? 4 : 3) : small(x));
   const vector = (v, digits = 3) =>
     v.length === 1 ? plain(v[0], digits) : `(${v.map((x) => plain(x, digits)).join(", ")})`;
-  // tick labels, with as many digits as the step needs
-  const tick = (x, step) =>
-    minus((Math.abs(x) < 1e-12 ? 0 : x).toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
+  // tick labels, with as many digits as the step needs; thousands are short
+  function tick(x, step) {
+    if (step >= 1000) return Math.abs(x) < 1e-12 ? "0" : `${minus(String(Math.round(x / 100) / 10))}k`;
+    return minus((Math.abs(x) < 1e-12 ? 0 : x).toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
+  }
 
   return { plain, gap, vector, tick, power };
 })();

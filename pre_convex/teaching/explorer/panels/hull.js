@@ -12,7 +12,7 @@ const hullPanel = (() => {
     const [low, high] = [Math.min(...reached), Math.max(...reached)];
     const D = reach;
     const across = model.around(m.state).x;
-    const { sx, sy, box } = frame.axes(c, { x: across, y: [-D, D], xLabel: "F′μ", yLabel: "δ" });
+    const { sx, sy, box } = frame.axes(c, { x: across, y: [-D, D], xLabel: m.state.given ? `F′μ (${model.names(m.state)[0]})` : "F′μ", yLabel: "δ" });
     frame.clip(c, "back", box, "hull");
     frame.clip(c, "curve", box, "hull-curve");
     c.put("back", "hull", "rect", {

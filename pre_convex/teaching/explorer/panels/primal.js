@@ -76,7 +76,8 @@ const primalPanel = (() => {
   function levelLines(c, m, sx, sy, Dx, Dy, bottom) {
     const key = `${c.width}x${c.height}`;
     if (cache.problem === m.problem && cache.key === key) return cache.found;
-    const [columns, rows] = [65, 45];
+    // many points take time
+    const [columns, rows] = m.base.length > 60 ? [33, 23] : [65, 45];
     const dx = Array.from({ length: columns }, (_, i) => -Dx + (2 * Dx * i) / (columns - 1));
     const dy = Array.from({ length: rows }, (_, i) => -Dy + (2 * Dy * i) / (rows - 1));
     const values = dy.map((v) => dx.map((u) => tilt.value(m.problem, [u, v])));

@@ -20,7 +20,9 @@ const samplesPanel = (() => {
       return full ? `Drag a point. The maximum is ${model.most(m.state)} points.` : "Drag a point, or click an empty spot to add one.";
     }
     const { kind, index } = selected;
-    return `<b>${kind} ${index + 1}</b>: ${marks.sentence(m, now, kind, index)}.`;
+    // names of features come from the reader's data
+    const text = marks.sentence(m, now, kind, index).replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
+    return `<b>${kind} ${index + 1}</b>: ${text}.`;
   }
 
   function draw(c, m, now) {

@@ -20,7 +20,8 @@ const scatter = (() => {
       }
     }
     const most = Math.max(...m.w, ...m.base, ...now.mu);
-    const radius = (w) => 17 * Math.sqrt(w / most);
+    const largest = 17 / Math.max(1, Math.sqrt(s.q.length / 24));
+    const radius = (w) => largest * Math.sqrt(w / most);
     s.q.forEach((x, j) => {
       const [cx, cy] = [sx(x[0]), sy(x[1])];
       c.put("bars", `base${j}`, "circle", { class: "bar-base", cx, cy, r: Math.max(radius(m.base[j]), 1) });

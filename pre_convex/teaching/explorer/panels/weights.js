@@ -29,13 +29,12 @@ const weightsPanel = (() => {
           width: slot,
           height: box.bottom - box.top,
         });
-      c.put("bars", `base${j}`, "rect", {
-        class: "bar-base",
-        x: x - wide,
-        y: sy(m.base[j]),
-        width: wide,
-        height: box.bottom - sy(m.base[j]),
-      });
+      // among many points the outline of a bar would hide the bar
+      const top = sy(m.base[j]);
+      const thin = { class: "bar-base", x1: x - wide, x2: x + wide, y1: top, y2: top };
+      const outline = { class: "bar-base", x: x - wide, y: top, width: wide, height: box.bottom - top };
+      if (slot < 8) c.put("text", `base${j}`, "line", thin);
+      else c.put("bars", `base${j}`, "rect", outline);
       c.put("bars", `mu${j}`, "rect", {
         class: "bar-mu",
         x,
@@ -65,7 +64,7 @@ const weightsPanel = (() => {
           });
         }
       }
-      if (slot >= 17 || i % 2 === 0)
+      if (i % Math.ceil((n > 99 ? 24 : 17) / slot) === 0)
         c.put(
           "text",
           `n${j}`,
