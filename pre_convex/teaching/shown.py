@@ -105,12 +105,9 @@ def _points(problem: RatioProblem) -> tuple[Array, Array, Array, Array]:
 
 
 def _radius(problem: RatioProblem) -> float:
-    radii = np.unique(problem.radius)
     if problem.radius_per_feature and problem.k > 1:
         raise DataError("problem", "has a radius for each feature; the explorer has one", "pass radius as one number")
-    if not np.isfinite(radii).all():
-        raise DataError("problem", "its radius is infinite", "pass a finite one")
-    return float(radii[0])
+    return float(np.max(problem.radius))
 
 
 def _bounds(problem: RatioProblem) -> tuple[float, float]:

@@ -24,7 +24,6 @@ def explorer() -> Iterator[Row]:
         "201 q samples": pre.RatioProblem(B, RNG.normal(size=(201, 2))),
         "201 p samples": pre.RatioProblem.from_samples(RNG.normal(size=(201, 1)), F[:, :1]),
         "a radius for each of two features": pre.RatioProblem(B, F, radius=[0.1, 0.2]),
-        "an infinite radius": pre.RatioProblem([0.0], F[:, :1], radius=[np.inf]),
         "bounds for each row": pre.RatioProblem(B, F, bounds=(np.full(12, 0.5), np.inf)),
         "max_weight with unequal base weights": pre.RatioProblem(B, F, np.arange(12.0) / 9.0, max_weight=0.3),
         "ranges of different size": pre.RatioProblem(B, F * [1.0, 1e6]),
