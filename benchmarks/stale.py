@@ -111,7 +111,7 @@ RESULTS: dict[str, Result] = {
     "coverage": Result(
         _csv("coverage"),
         "make coverage ARGS=--store",
-        (*FITS, *_scripts("interval_coverage")),
+        (*FITS, *_scripts("interval_coverage", "interval_settings")),
         (("docs/coverage.md", "coverage"),),
     ),
     "effect-coverage": Result(

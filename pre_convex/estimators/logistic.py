@@ -256,12 +256,12 @@ class LogisticRatio(PosteriorRatio):
         eta = held_out.scores(self.intercept_, self.delta_)
         return -float(logistic_loss(eta, held_out.link.positive).sum()) / held_out.m
 
-    def inference(self, kind: str = "centred") -> Inference:
+    def inference(self, kind: str = "auto") -> Inference:
         """Uncertainty of the fit, by the sandwich formula with scores centred on each side [LOGIT].
 
         Parameters
         ----------
-        kind : {"auto", "centred"}, default "centred"
+        kind : {"auto", "centred"}, default "auto"
             Both are the sandwich formula.
 
         Returns
@@ -279,6 +279,20 @@ class LogisticRatio(PosteriorRatio):
             reason = "a penalty or constraints bias the estimate, so intervals would not have their nominal coverage"
             raise DataError("penalty", reason, "fit without them")
         return LogisticInference(self._fitted)
+
+    def debiased(self, kind: str = "auto") -> NoReturn:
+        """Not available.
+
+        Parameters
+        ----------
+        kind : str, default "auto"
+            Not used.
+
+        Raises
+        ------
+        DataError
+        """
+        raise DataError("LogisticRatio", "has no debiased coefficients", "use a radius of 0")
 
     def specification_test(self) -> SpecificationTest:
         """Hausman test of the log-linear model: whether :class:`PosteriorRatio` finds the same δ [SPEC].
@@ -356,14 +370,14 @@ class LogisticRatio(PosteriorRatio):
             warnings=tuple(warnings),
         )
 
-    def summary(self, level: float = 0.95, kind: str = "centred") -> Report:
+    def summary(self, level: float = 0.95, kind: str = "auto") -> Report:
         """Coefficients with their uncertainty, divergence, certificate, and the specification test.
 
         Parameters
         ----------
         level : float, default 0.95
             Confidence level of the intervals, between 0 and 1.
-        kind : {"auto", "centred"}, default "centred"
+        kind : {"auto", "centred"}, default "auto"
             Both are the sandwich formula.
 
         Returns

@@ -93,12 +93,12 @@ class PluginRatio(KLIEP):
     def _log_ratio(self, x: Any, name: str) -> Array:
         return self._unnormalised(self._rows(x, name), name) - self.log_constant_
 
-    def inference(self, kind: str = "centred") -> Inference:
+    def inference(self, kind: str = "auto") -> Inference:
         """Always refused: δ belongs to the prior ratio, which gives no intervals for the posterior ratio.
 
         Parameters
         ----------
-        kind : {"centred", "hc3", "paper"}, default "centred"
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
             Not used: there are no intervals of any kind.
 
         Raises

@@ -32,17 +32,25 @@ from ..problem import RatioProblem
 from ..solution import Solution
 from ..solvers import Settings, solve
 from ..statistics.bootstrap import bootstrap
+from ..statistics.debias import MAX_REMAINDER, debiased
 from ..statistics.diagnostics import (
     Diagnostics,
     diagnose_tilted,
     fit_warnings,
+    radius_warnings,
     solution_weights,
 )
-from ..statistics.inference import Inference, Interval, WaldTest, infer
-from ..statistics.influence import KINDS
+from ..statistics.inference import KINDS, Inference, Interval, WaldTest, infer
 from ..statistics.linked import LinkedProblem
 from ..statistics.missed import product_warnings
-from ..statistics.selection import RadiusChoice, automatic_radius, cross_validated_kernel, cross_validated_radius
+from ..statistics.null import ScoreTest
+from ..statistics.selection import (
+    RadiusChoice,
+    automatic_radius,
+    cross_validated_kernel,
+    cross_validated_radius,
+    radius_noise_df,
+)
 from ..statistics.staged import FeatureChoice
 from ..statistics.tilted import TiltedProblem
 from .advice import infeasible_fit
@@ -500,14 +508,14 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         inner_q = self._tilted.inner(self._features(rows_q[a > -np.inf], "x_q"))
         return float(np.exp(w[w > -np.inf]) @ inner_p - log_sum_exp(a[a > -np.inf] + inner_q))
 
-    def inference(self, kind: str = "centred") -> Inference:
+    def inference(self, kind: str = "auto") -> Inference:
         """Uncertainty of the fit.
 
         Parameters
         ----------
-        kind : {"centred", "hc3", "paper"}, default "centred"
-            Formula of the variances: ``"centred"`` is the sandwich formula, ``"hc3"`` corrects it for small samples,
-            ``"paper"`` is the paper's, which changes when the features are shifted. See
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed: ``"auto"`` is right for small and large samples, ``"centred"`` is the sandwich
+            formula, and ``"paper"`` the paper's, which changes when the features are shifted. See
             :class:`~pre_convex.Inference`.
 
         Returns
@@ -518,27 +526,74 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         ------
         DataError
             If the fit has a radius, a penalty or constraints, or bounds that the noise of the target reaches: intervals
-            would not have the coverage they claim.
+            would not have the coverage they claim. With a radius, :meth:`debiased` gives them.
         """
         self._check_fitted()
+        self._refuse_terms()
+        self.problem_._check_unchanged()
+        if isinstance(self._tilted, LinkedProblem):
+            return Inference(self.problem_, self.delta_, kind=kind)
+        return infer(self._tilted, kind)
+
+    def debiased(self, kind: str = "auto") -> Inference:
+        """Uncertainty of a fit with a radius, after one Newton step towards radius 0 [DEBIAS].
+
+        The step takes away the bias of the radius, to first order. With many features for the size of the samples the
+        result has a smaller error than a fit with radius 0. A warning says if the radius has shrunk δ so much that one
+        step leaves more than half a standard error of bias.
+
+        Parameters
+        ----------
+        kind : {"auto", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed, see :meth:`inference`.
+
+        Returns
+        -------
+        Inference
+            At the debiased δ, its attribute ``delta``.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> fit = PosteriorRatio(radius="auto").fit(rng.normal(0.5, 1.0, (300, 1)), rng.normal(0.0, 1.0, (300, 1)))
+        >>> debiased = fit.debiased()
+        >>> interval = debiased.conf_int()
+        >>> fit.delta_.round(2), debiased.delta.round(2), interval.lower.round(2), interval.upper.round(2)
+        (array([0.34]), array([0.53]), array([0.34]), array([0.73]))
+        """
+        self._check_fitted()
+        self._refuse_terms()
+        self.problem_._check_unchanged()
+        self.problem_.require_exponential("debiased()")
+        if not np.all(np.isfinite(self.radius_)):
+            raise DataError("radius", "leaves features out, which no step brings back", "drop these features")
+        problem = self.problem_.with_radius(0.0)
+        if not np.all(self.scale_ == 1.0):
+            problem = problem._in_units(1.0 / self.scale_)
+        one_step, remainder = debiased(problem, self.delta_)
+        if remainder > MAX_REMAINDER:
+            warn_caller(
+                f"the radius has shrunk δ so much that one Newton step leaves a bias of about {remainder:.1f} standard "
+                "errors; use a smaller radius"
+            )
+        return infer(one_step, kind)
+
+    def _refuse_terms(self) -> None:
+        """Refuse intervals of a fit with a penalty or constraints."""
         if self._has_terms:
             raise DataError(
                 "penalty",
                 "a penalty or constraints bias the estimate, so intervals would not have their nominal coverage",
                 "fit without them",
             )
-        self.problem_._check_unchanged()
-        if isinstance(self._tilted, LinkedProblem):
-            return Inference(self.problem_, self.delta_, kind=kind)
-        return infer(self._tilted, kind)
 
-    def covariance(self, kind: str = "centred") -> Array:
+    def covariance(self, kind: str = "auto") -> Array:
         """Covariance of δ̂.
 
         Parameters
         ----------
-        kind : {"centred", "hc3", "paper"}, default "centred"
-            Formula of the variances, see :meth:`inference`.
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed, see :meth:`inference`.
 
         Returns
         -------
@@ -546,15 +601,15 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         return self.inference(kind).covariance
 
-    def conf_int(self, level: float = 0.95, kind: str = "centred") -> Interval:
+    def conf_int(self, level: float = 0.95, kind: str = "auto") -> Interval:
         """Confidence intervals of the coefficients.
 
         Parameters
         ----------
         level : float, default 0.95
             Confidence level of each interval, between 0 and 1.
-        kind : {"centred", "hc3", "paper"}, default "centred"
-            Formula of the variances, see :meth:`inference`.
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed, see :meth:`inference`.
 
         Returns
         -------
@@ -563,7 +618,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         return self.inference(kind).conf_int(level)
 
-    def log_ratio_interval(self, x: Any, level: float = 0.95, kind: str = "centred") -> Interval:
+    def log_ratio_interval(self, x: Any, level: float = 0.95, kind: str = "auto") -> Interval:
         """Confidence intervals of log r at new points.
 
         Parameters
@@ -572,8 +627,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             Points with the columns of the fit.
         level : float, default 0.95
             Confidence level of each interval, between 0 and 1.
-        kind : {"centred", "hc3", "paper"}, default "centred"
-            Formula of the variances, see :meth:`inference`.
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed, see :meth:`inference`.
 
         Returns
         -------
@@ -583,15 +638,15 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         rows = self._rows(x)
         return self.inference(kind).log_ratio(self._features(rows, "x"), level)
 
-    def divergence_interval(self, level: float = 0.95, kind: str = "centred") -> tuple[float, float]:
+    def divergence_interval(self, level: float = 0.95, kind: str = "auto") -> tuple[float, float]:
         """Confidence interval of the divergence between the posteriors.
 
         Parameters
         ----------
         level : float, default 0.95
             Confidence level, between 0 and 1.
-        kind : {"centred", "hc3", "paper"}, default "centred"
-            Formula of the variances, see :meth:`inference`.
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed, see :meth:`inference`.
 
         Returns
         -------
@@ -601,13 +656,13 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         interval = self.inference(kind).divergence(level)
         return float(interval.lower[0]), float(interval.upper[0])
 
-    def divergence_p_value(self, kind: str = "centred") -> float:
+    def divergence_p_value(self, kind: str = "auto") -> float:
         """p-value of the hypothesis δ = 0, under which twice the divergence is distributed as a weighted sum of χ².
 
         Parameters
         ----------
-        kind : {"centred", "hc3", "paper"}, default "centred"
-            Formula of the variances, see :meth:`inference`.
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed, see :meth:`inference`.
 
         Returns
         -------
@@ -615,8 +670,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         return self.inference(kind).divergence_p_value()
 
-    def in_region(self, delta: Any, level: float = 0.95, kind: str = "centred") -> bool:
-        """Whether δ lies in the joint confidence ellipsoid.
+    def in_region(self, delta: Any, level: float = 0.95, kind: str = "auto") -> bool:
+        """Whether δ lies in the joint confidence region.
 
         Parameters
         ----------
@@ -624,8 +679,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             The point to test.
         level : float, default 0.95
             Confidence level of the ellipsoid, between 0 and 1.
-        kind : {"centred", "hc3", "paper"}, default "centred"
-            Formula of the variances, see :meth:`inference`.
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed, see :meth:`inference`.
 
         Returns
         -------
@@ -633,7 +688,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         return self.inference(kind).contains(delta, level)
 
-    def wald_test(self, hypothesis: Any = None, value: Any = 0.0, kind: str = "centred") -> WaldTest:
+    def wald_test(self, hypothesis: Any = None, value: Any = 0.0, kind: str = "auto") -> WaldTest:
         """Wald test of the hypothesis L δ = value.
 
         Parameters
@@ -642,14 +697,28 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             L, one row for each equation; the identity when left out, which tests δ = value.
         value : float or array of shape (m,), default 0.0
             Right-hand side of each equation, or one number for all of them.
-        kind : {"centred", "hc3", "paper"}, default "centred"
-            Formula of the variances, see :meth:`inference`.
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed, see :meth:`inference`.
 
         Returns
         -------
         WaldTest
         """
         return self.inference(kind).wald_test(hypothesis, value)
+
+    def score_test(self, delta: Any = 0.0) -> ScoreTest:
+        """Score test of a value of δ, by default of δ = 0: that both posteriors are the same [SCORE].
+
+        Parameters
+        ----------
+        delta : float or array of shape (k,), default 0.0
+            The tested δ, or one number for all coefficients.
+
+        Returns
+        -------
+        ScoreTest
+        """
+        return self.inference().score_test(delta)
 
     def bootstrap(self, replicates: int = 200, *, rng: Rng = 0, jobs: int = 1, progress: bool = False) -> Array:
         """δ̂ of resampled data, as a check of the formulas for standard errors.
@@ -684,22 +753,24 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         self.problem_._check_unchanged()
         found, features = diagnose_tilted(self._tilted, self.solution_), self.features_
+        choice, notes = self.radius_choice_, []
+        if choice is not None and choice.method == "auto" and not choice.raised:
+            notes += radius_warnings(radius_noise_df(self.problem_, self.solution_.delta))
         linear = isinstance(features, Linear)
         single = linear or (isinstance(features, Polynomial) and not features.interactions)
         if single and isinstance(self._tilted, TiltedProblem) and not self._has_terms:
-            notes = product_warnings(self._tilted, self.n_features_in_, squares=linear)
-            found = replace(found, warnings=(*found.warnings, *notes))
-        return found
+            notes += product_warnings(self._tilted, self.n_features_in_, squares=linear)
+        return replace(found, warnings=(*found.warnings, *notes))
 
-    def summary(self, level: float = 0.95, kind: str = "centred") -> Report:
+    def summary(self, level: float = 0.95, kind: str = "auto") -> Report:
         """Coefficients with their uncertainty, divergence, certificate, effective sample sizes and warnings.
 
         Parameters
         ----------
         level : float, default 0.95
             Confidence level of the intervals, between 0 and 1.
-        kind : {"centred", "hc3", "paper"}, default "centred"
-            Formula of the variances, see :meth:`inference`.
+        kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+            How uncertainty is computed, see :meth:`inference`.
 
         Returns
         -------

@@ -170,7 +170,7 @@ def make_report(
         values = inference.conf_int(level).table()
         limits = inference.divergence(level)
         notes.append(("divergence", f"{amount} [{limits.lower[0]:.4g}, {limits.upper[0]:.4g}]"))
-        notes.append(("delta = 0", str(inference.wald_test())))
+        notes.append(("delta = 0", str(inference.test_of_zero())))
     else:
         notes.append(("divergence", amount))
         notes.append(("intervals", f"not shown: {refusal}"))

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import betaincinv, chdtri, ndtri
+from scipy.special import betaincinv, ndtri
 
 from .._internal.validation import MAX_ENTRY, as_fraction, as_matrix, as_numbers, as_vector, preview
 from ..errors import DataError
 from ..statistics.inference import Inference
+from ..statistics.small_samples import quadratic_quantile
 from .canvas import BLUE, GREY, LIGHT, ORANGE, axes_of, label, percent, position, set_legend, set_title
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ def plot_ellipse(
     level = as_fraction(level, "level")
     centre = inference.delta[chosen]
     V = inference.covariance[np.ix_(chosen, chosen)]
-    border = centre[:, None] + ellipse_border(V, level)
+    hypothesis = np.zeros((2, problem.k))
+    hypothesis[[0, 1], chosen] = 1.0
+    border = centre[:, None] + ellipse_border(V, level, inference.wald_test(hypothesis).noise_df)
     ax, is_new = axes_of(ax, 5.4, 5.2)
     if points is not None:
         cloud = _cloud(points, chosen, problem.k)
@@ -140,8 +143,10 @@ def plot_ellipse(
     return ax
 
 
-def ellipse_border(covariance: Any, level: float = 0.95) -> Any:
+def ellipse_border(covariance: Any, level: float = 0.95, noise_df: float = np.inf) -> Any:
     """Border of the ellipse that holds a centred normal vector with a given probability, shape (2, 361).
+
+    ``noise_df`` are the degrees of freedom of the covariance [DF].
 
     Examples
     --------
@@ -151,7 +156,7 @@ def ellipse_border(covariance: Any, level: float = 0.95) -> Any:
     """
     sizes, turns = np.linalg.eigh(covariance)
     angle = np.linspace(0.0, 2.0 * np.pi, 361)
-    circle = np.sqrt(chdtri(2, 1.0 - level)) * np.stack([np.cos(angle), np.sin(angle)])
+    circle = np.sqrt(quadratic_quantile(level, 2, noise_df)) * np.stack([np.cos(angle), np.sin(angle)])
     return turns @ (np.sqrt(np.maximum(sizes, 0.0))[:, None] * circle)
 
 

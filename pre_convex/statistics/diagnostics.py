@@ -47,6 +47,8 @@ UNEVEN = 10.0
 TOP_WEIGHTS, ROUND_OFF = 16.0, 1e-12
 #: condition number above which features count as nearly collinear
 MAX_CONDITION = 1e8
+#: degrees of freedom of the noise below which an automatic radius is often too small
+MIN_RADIUS_DF = 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,6 +337,16 @@ def dependence_warnings(problem: RatioProblem, solution: Solution) -> list[str]:
     return [
         f"{', '.join(rounded)}: a linear combination of other columns up to the round-off of the data; δ is the "
         "shortest that gives the same ratio, and its single coefficients mean little: leave the column out"
+    ]
+
+
+def radius_warnings(noise_df: float) -> list[str]:
+    """A warning that the noise behind an automatic radius is that of a few rows, given its degrees of freedom."""
+    if noise_df >= MIN_RADIUS_DF:
+        return []
+    return [
+        f"the automatic radius rests on a noise with {noise_df:.0f} degrees of freedom: a few samples make up most of "
+        "it, and the radius may be too small"
     ]
 
 

@@ -8,6 +8,10 @@ Both sides are normalised by their own sums, so influences are centred, [INFL]: 
 Variances are sums of squared influences over independent samples; when x_p and x_q are the same rows, the two
 influences of a row are added before they are squared. The paper's formula leaves out the centring and therefore changes
 when the features are shifted; it is available as ``kind="paper"``.
+
+With few or uneven weights these variances are too small, and their own noise matters. The default therefore takes the
+change of the estimate when a row is left out [LOO] in place of its influence, counts degrees of freedom [DF], and finds
+limits of coefficients by tests of their values where few degrees of freedom are left [RISE].
 """
 
 from __future__ import annotations
@@ -17,11 +21,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import chdtrc, chdtri, ndtr, ndtri
+from scipy.special import stdtr, stdtrit
 
 from .._internal.linear_algebra import null_directions, solve_psd
 from .._internal.threads import single_threaded_blas
-from .._internal.typing import Array
+from .._internal.typing import Array, Index
 from .._internal.validation import (
     MAX_ENTRY,
     as_choice,
@@ -34,14 +38,25 @@ from .._internal.validation import (
 )
 from ..errors import DataError
 from ..problem import RatioProblem
-from .influence import KINDS, influence
-from .tilted import TiltedProblem
+from .influence import Influence, influence
+from .null import ScoreTest, noise, rise_test, score_test
+from .profile import CoefficientTest
+from .small_samples import degrees_of_freedom, joint_degrees_of_freedom, quadratic_p_value, whitening
+from .tilted import MAX_ENTRIES_BY_ROW, TiltedProblem
 from .weighted_chi2 import weighted_chi2_sf
 
-__all__ = ["Inference", "Interval", "WaldTest", "infer", "normal_interval"]
+__all__ = ["KINDS", "Inference", "Interval", "WaldTest", "infer", "normal_interval"]
 
-#: singular value above which a free direction changes a hypothesis, and eigenvalue below which a variance is round-off
-MOVES, ROUND_OFF = 1e-8, 1e-10
+#: how uncertainty is computed
+KINDS = ("auto", "profile", "score", "hc3", "centred", "paper")
+#: singular value above which a free direction changes a hypothesis
+MOVES = 1e-8
+#: degrees of freedom below which ``"auto"`` profiles a coefficient, and the largest n_q k² for which it does
+FEW_DF, MAX_PROFILE_WORK = 200.0, 500_000
+#: share of its noise by which δ may be off the optimum; a profile needs the optimum
+OPTIMAL = 1e-4
+#: share of the weight of a side above which one row matters in a sample of any size
+HEAVY = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +73,10 @@ class Interval:
         Limits of the interval of each estimate.
     level : float
         Confidence level, between 0 and 1.
+    df : ndarray of shape (m,) or float, default inf
+        Degrees of freedom of Student's t for z; infinite for the normal distribution.
+    z : ndarray of shape (m,), optional
+        Statistics of the hypotheses that the estimated numbers are zero; estimate / std_error when left out.
     """
 
     estimate: Array
@@ -65,6 +84,8 @@ class Interval:
     lower: Array
     upper: Array
     level: float
+    df: Any = np.inf
+    z: Array | None = None
 
     #: columns of :meth:`table`
     COLUMNS: ClassVar[tuple[str, ...]] = ("coef", "std_error", "z", "p_value", "lower", "upper")
@@ -72,11 +93,15 @@ class Interval:
     def table(self) -> Array:
         """Estimate, standard error, z, two-sided p-value of zero, lower and upper limit, shape (m, 6).
 
-        z and the p-value are nan where the standard error is zero or nan.
+        z and the p-value are nan where the standard error is zero or nan. The p-value of a profile or score interval is
+        that of the test that its limits come from.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.where(self.std_error > 0.0, self.estimate / self.std_error, np.nan)
-        return np.column_stack([self.estimate, self.std_error, z, 2.0 * ndtr(-np.abs(z)), self.lower, self.upper])
+        z = self.z
+        if z is None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                z = np.where(self.std_error > 0.0, self.estimate / self.std_error, np.nan)
+        p_value = 2.0 * stdtr(self.df, -np.abs(z))
+        return np.column_stack([self.estimate, self.std_error, z, p_value, self.lower, self.upper])
 
 
 @dataclass(frozen=True)
@@ -86,19 +111,24 @@ class WaldTest:
     Attributes
     ----------
     statistic : float
-        Wald statistic, χ² distributed with ``df`` degrees of freedom if the hypothesis is true.
+        Wald statistic; if the hypothesis is true, χ² distributed with ``df`` degrees of freedom, or T² if ``noise_df``
+        is finite.
     df : int
         Degrees of freedom: the number of independent equations that can be tested.
     p_value : float
         Probability of a statistic at least this large if the hypothesis is true.
+    noise_df : float, default inf
+        Degrees of freedom of the covariance [DF].
     """
 
     statistic: float
     df: int
     p_value: float
+    noise_df: float = np.inf
 
     def __str__(self) -> str:
-        return f"Wald chi2({self.df}) = {self.statistic:.4g}, p = {self.p_value:.3g}"
+        law = f"chi2({self.df})" if np.isinf(self.noise_df) else f"T2({self.df}, {self.noise_df:.0f})"
+        return f"Wald {law} = {self.statistic:.4g}, p = {self.p_value:.3g}"
 
 
 class Inference:
@@ -113,10 +143,14 @@ class Inference:
         are refused.
     delta : array of shape (k,)
         The solution δ̂.
-    kind : {"centred", "hc3", "paper"}, default "centred"
-        ``"centred"`` is the sandwich formula [INFL]. ``"hc3"`` divides every influence by one minus its leverage, which
-        makes it the change of δ̂ when that sample is left out (the jackknife); use it for small samples. ``"paper"`` is
-        the paper's formula, which changes when the features are shifted. The last two need all rows in memory.
+    kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
+        ``"hc3"`` replaces the influence of a row by the change when it is left out [LOO], the jackknife, with Student's
+        t or Hotelling's T². ``"profile"`` adds limits of coefficients and regions from the rise of ℓ [RISE],
+        ``"score"`` from the score [SCORE]. ``"centred"`` is the sandwich formula [INFL] with normal quantiles, and
+        ``"paper"`` the paper's formula, which changes when the features are shifted. All but ``"centred"`` need all
+        rows in memory. ``"auto"`` is ``"hc3"``, with profiles for coefficients with fewer than 200 degrees of freedom
+        and for regions; it is ``"centred"`` for large samples without heavy weights, and for rows that are not in
+        memory.
 
     Attributes
     ----------
@@ -125,7 +159,7 @@ class Inference:
     delta : ndarray of shape (k,)
         The solution δ̂.
     kind : str
-        Formula of the variances.
+        How uncertainty is computed.
 
     Examples
     --------
@@ -136,7 +170,7 @@ class Inference:
     array([0.1])
     """
 
-    def __init__(self, problem: RatioProblem, delta: Any, *, kind: str = "centred") -> None:
+    def __init__(self, problem: RatioProblem, delta: Any, *, kind: str = "auto") -> None:
         if isinstance(problem, RatioProblem) and problem.has_intercept:
             from .linked_inference import LinkedInference  # its subclass for the other members of the family
 
@@ -149,9 +183,19 @@ class Inference:
         as_choice(kind, "kind", KINDS)
         if tilted.problem.radius > 0.0:
             reason = "shrinks δ, so intervals would not have their nominal coverage"
-            raise DataError("radius", f"a radius of {tilted.problem.radius:.3g} {reason}", "use a radius of 0")
+            raise DataError(
+                "radius", f"a radius of {tilted.problem.radius:.3g} {reason}", "use a radius of 0, or fit.debiased()"
+            )
+        if kind == "auto" and not _by_row(tilted):
+            kind = "centred"
         self.problem, self.delta, self.kind = tilted.problem, tilted.delta, kind
-        self._tilted, self._sums = tilted, influence(tilted, kind)
+        self._tilted = tilted
+        self._sums: Influence = influence(tilted, "hc3" if kind in ("auto", "profile", "score") else kind)
+
+    @property
+    def _noise_rows(self) -> Array | None:
+        """Influences to count degrees of freedom of; ``None`` for kinds with normal quantiles."""
+        return None if self.kind in ("centred", "paper") else self._sums.rows
 
     @property
     def score_variance(self) -> Array:
@@ -170,6 +214,7 @@ class Inference:
         """Standard errors of δ̂, shape (k,)."""
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
 
+    @single_threaded_blas()
     def conf_int(self, level: float = 0.95) -> Interval:
         """Confidence intervals of the coefficients.
 
@@ -183,10 +228,40 @@ class Inference:
         Interval
             One interval for each coefficient; infinite, without a standard error, for one that runs to infinity.
         """
-        estimate, std_error = np.array(self.delta), self.std_error
+        estimate, std_error, rows = np.array(self.delta), self.std_error, self._noise_rows
+        df: Any = np.inf if rows is None else degrees_of_freedom(solve_psd(self._sums.H, rows.T).T)
         for feature, sign in self._tilted.recession:
             estimate[feature], std_error[feature] = sign * np.inf, np.nan
-        return normal_interval(estimate, std_error, level)
+        wald = normal_interval(estimate, std_error, level, df)
+        profiled = self._profiled(df)
+        if not profiled.size:
+            return wald
+        lower, upper, z, df = np.array(wald.lower), np.array(wald.upper), wald.table()[:, 2], np.array(df)
+        for i in profiled:
+            tests = CoefficientTest(self._tilted, self._sums, int(i), self.kind == "score")
+            lower[i], upper[i], z[i], df[i] = tests.limits(level, float(0.5 * (wald.upper[i] - wald.lower[i])))
+        return Interval(wald.estimate, wald.std_error, read_only(lower), read_only(upper), level, df, read_only(z))
+
+    def _profiled(self, df: Any) -> Index:
+        """Coefficients whose limits come from tests of their values."""
+        none = np.zeros(0, dtype=np.intp)
+        if not self._tests_values:
+            return none
+        few = np.full(self.problem.k, True)
+        if self.kind == "auto":
+            if self.problem.n_q * self.problem.k**2 > MAX_PROFILE_WORK:
+                return none
+            few = df < FEW_DF
+        free = np.abs(null_directions(self._sums.H)).max(axis=1, initial=0.0) > MOVES
+        return np.flatnonzero(few & ~free & (self.std_error > 0.0))
+
+    @cached_property
+    def _tests_values(self) -> bool:
+        """Whether limits come from tests of values; they need a finite δ̂ at which ℓ has its minimum."""
+        if self.kind not in ("auto", "profile", "score") or self._tilted.recession:
+            return False
+        residual = self._tilted.residual
+        return bool(np.square(whitening(self.score_variance).T @ residual).sum() <= OPTIMAL)
 
     @single_threaded_blas()
     def log_ratio(self, features: Any, level: float = 0.95) -> Interval:
@@ -218,7 +293,17 @@ class Inference:
         # over rows are a quadratic form in z, which avoids an array of rows by points
         cross, log_z = self._sums.cross, self._sums.log_z
         variance = np.einsum("ki,kl,li->i", z, self.score_variance, z) - 2.0 * cross @ z + log_z
-        return normal_interval(self._tilted.log_ratio(f), np.sqrt(np.maximum(variance, 0.0)), level)
+        std_error = np.sqrt(np.maximum(variance, 0.0))
+        return normal_interval(self._tilted.log_ratio(f), std_error, level, self._point_df(z))
+
+    def _point_df(self, z: Array) -> Any:
+        """Degrees of freedom of log r at every point, from all rows and as many points at a time as fit in memory."""
+        rows = self._noise_rows
+        if rows is None or self._sums.rows_log_z is None:
+            return np.inf
+        step = max(1, MAX_ENTRIES_BY_ROW // len(rows))
+        parts = [z[:, i : i + step] for i in range(0, z.shape[1], step)]
+        return np.concatenate([degrees_of_freedom(rows @ part - self._sums.rows_log_z[:, None]) for part in parts])
 
     def divergence(self, level: float = 0.95) -> Interval:
         """Confidence interval of the divergence −ℓ(δ̂) between the posteriors [DIVCI].
@@ -237,7 +322,10 @@ class Inference:
             One interval; its lower limit is not negative. The standard error is that of first order, which vanishes at
             δ = 0.
         """
-        z = float(ndtri(0.5 + 0.5 * as_fraction(level, "level")))
+        share, df = 0.5 + 0.5 * as_fraction(level, "level"), np.inf
+        if self._noise_rows is not None and self._sums.rows_divergence is not None:
+            df = float(degrees_of_freedom(self._sums.rows_divergence[:, None])[0])
+        z = float(stdtrit(df, share))
         value, variance = -self._tilted.value, self._sums.divergence
         along = variance / (2.0 * value) if value > 0.0 else 0.0
         corrected = max(value - 0.5 * (float(self._noise.sum()) - along), 0.0)
@@ -247,14 +335,13 @@ class Inference:
         upper = corrected + np.hypot(0.5 * (root + width) ** 2 - corrected, across)
         estimate, std_error = np.array([value]), np.sqrt(np.array([variance]))
         ends = read_only(np.array([max(lower, 0.0)])), read_only(np.array([upper]))
-        return Interval(read_only(estimate), read_only(std_error), *ends, level)
+        return Interval(read_only(estimate), read_only(std_error), *ends, level, df)
 
     @cached_property
     @single_threaded_blas()
     def _noise(self) -> Array:
-        """Variances of the independent parts of the noise of −2ℓ(δ̂): the eigenvalues of H⁻¹ V."""
-        A = solve_psd(self._sums.H, self.score_variance)
-        return np.asarray(np.maximum(np.linalg.eigvals(A).real, 0.0))
+        """Variances of the independent parts of the noise of −2ℓ(δ̂)."""
+        return noise(self._sums.H, self.score_variance)
 
     def divergence_p_value(self) -> float:
         """p-value of the hypothesis δ = 0, from the divergence.
@@ -292,15 +379,73 @@ class Inference:
         off = L @ self.delta - goal
         C = self._testable(L)
         L, off = C @ L, C @ off
-        V = L @ self.covariance @ L.T
-        unit = np.sqrt(np.maximum(np.diag(V), 0.0))
-        unit[unit == 0.0] = 1.0
-        values, vectors = np.linalg.eigh(V / np.outer(unit, unit))
-        keep = values > ROUND_OFF
-        df = int(keep.sum())
+        T = whitening(L @ self.covariance @ L.T)
         with np.errstate(over="ignore"):  # a hypothesis infinitely many standard errors away
-            statistic = float((np.square(vectors[:, keep].T @ (off / unit)) / values[keep]).sum())
-        return WaldTest(statistic, df, float(chdtrc(df, statistic)) if df else 1.0)
+            statistic, df = float(np.square(T.T @ off).sum()), T.shape[1]
+        noise_df, rows = np.inf, self._noise_rows
+        if rows is not None and df:
+            noise_df = joint_degrees_of_freedom(rows @ solve_psd(self._sums.H, L.T), T)
+        return WaldTest(statistic, df, quadratic_p_value(statistic, df, noise_df), noise_df)
+
+    @single_threaded_blas()
+    def p_values(self, delta: Any = 0.0) -> Array:
+        """p-values of values of the coefficients, each tested alone.
+
+        A value lies outside the interval of its coefficient if its p-value is below 1 − level.
+
+        Parameters
+        ----------
+        delta : float or array of shape (k,), default 0.0
+            The value of each coefficient, or one number for all of them.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+            nan for coefficients without a standard error.
+        """
+        values, rows = self._point(delta), self._noise_rows
+        df: Any = np.inf if rows is None else degrees_of_freedom(solve_psd(self._sums.H, rows.T).T)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(self.std_error > 0.0, (self.delta - values) / self.std_error, np.nan)
+        z[[one.feature for one in self._tilted.recession]] = np.nan
+        p = 2.0 * stdtr(df, -np.abs(z))
+        for i in self._profiled(df):
+            z, tested = CoefficientTest(self._tilted, self._sums, int(i), self.kind == "score").tests(values[[i]])
+            p[i] = 2.0 * stdtr(tested[0], -np.abs(z[0]))
+        return np.asarray(p)
+
+    def score_test(self, delta: Any = 0.0) -> ScoreTest:
+        """Score test of a value of δ, the same for every kind [SCORE].
+
+        Its variance is taken at the tested value, so it does not depend on the estimate, and its size is close to
+        nominal also with few rows and many features.
+
+        Parameters
+        ----------
+        delta : float or array of shape (k,), default 0.0
+            The tested δ, or one number for all coefficients.
+
+        Returns
+        -------
+        ScoreTest
+        """
+        return score_test(self._tilted, self._point(delta))[0]
+
+    def test_of_zero(self) -> ScoreTest | WaldTest:
+        """Test of δ = 0 for a summary: the score test, or Wald's for large samples, where it is as good and quicker.
+
+        Returns
+        -------
+        ScoreTest or WaldTest
+        """
+        return self.score_test() if self._tilted.by_row else self.wald_test()
+
+    def _point(self, delta: Any) -> Array:
+        """A value of δ, validated."""
+        values = as_numbers(delta, "delta")
+        if values.ndim == 0:
+            return np.full(self.problem.k, as_scalar(values, "delta"))
+        return as_vector(values, "delta", self.problem.k)
 
     def _hypothesis(self, hypothesis: Any, value: Any) -> tuple[Array, Array]:
         """L and the right-hand side of L δ = value, validated."""
@@ -331,33 +476,48 @@ class Inference:
 
     @single_threaded_blas()
     def contains(self, delta: Any, level: float = 0.95) -> bool:
-        """Whether δ lies in the joint confidence ellipsoid (δ − δ̂)' V⁻¹ (δ − δ̂) ≤ χ².
+        """Whether δ lies in the joint confidence region.
+
+        That is the Wald ellipsoid (δ − δ̂)' V⁻¹ (δ − δ̂) ≤ quantile for ``"hc3"``, ``"centred"`` and ``"paper"``, the
+        values of δ that the score test accepts for ``"score"``, and those to which ℓ does not rise too much for
+        ``"profile"`` and ``"auto"`` [RISE].
 
         Parameters
         ----------
         delta : array of shape (k,)
             The point to test.
         level : float, default 0.95
-            Confidence level of the ellipsoid, between 0 and 1.
+            Confidence level of the region, between 0 and 1.
 
         Returns
         -------
         bool
         """
-        test = self.wald_test(None, as_vector(delta, "delta", self.problem.k))
-        return test.df == 0 or test.statistic <= float(chdtri(test.df, 1.0 - as_fraction(level, "level")))
+        delta, level = as_vector(delta, "delta", self.problem.k), as_fraction(level, "level")
+        if self._tests_values and np.abs(delta).max(initial=0.0) < MAX_ENTRY:
+            if self.kind == "score":
+                return score_test(self._tilted, delta, leave_out=True)[0].p_value >= 1.0 - level
+            return rise_test(self._tilted, self._sums, delta) >= 1.0 - level
+        return self.wald_test(None, delta).p_value >= 1.0 - level
 
 
-def infer(tilted: TiltedProblem, kind: str = "centred") -> Inference:
+def _by_row(tilted: TiltedProblem) -> bool:
+    """Whether to compute changes row by row: if there are few rows, or if single rows have much of the weight."""
+    if not tilted.in_memory or tilted.by_row:
+        return tilted.in_memory
+    return max(tilted.p.largest, tilted.q.largest) > HEAVY
+
+
+def infer(tilted: TiltedProblem, kind: str = "auto") -> Inference:
     """The :class:`Inference` of a problem at a δ whose moments may have been computed already."""
     inference = Inference.__new__(Inference)
     inference._set_up(tilted, kind)
     return inference
 
 
-def normal_interval(estimate: Array, std_error: Array, level: float) -> Interval:
-    """Intervals of estimates whose errors are normal; nan where the standard error is."""
+def normal_interval(estimate: Array, std_error: Array, level: float, df: Any = np.inf) -> Interval:
+    """Intervals of estimates whose errors are normal, or Student's t; nan where the standard error is."""
     level = as_fraction(level, "level")
-    width = float(ndtri(0.5 + 0.5 * level)) * std_error
+    width = stdtrit(df, 0.5 + 0.5 * level) * std_error
     lower, upper = read_only(estimate - width), read_only(estimate + width)
-    return Interval(read_only(estimate), read_only(std_error), lower, upper, level)
+    return Interval(read_only(estimate), read_only(std_error), lower, upper, level, df)

@@ -27,8 +27,9 @@ from ..divergences import Link
 from ..errors import DataError
 from ..problem import RatioProblem, as_problem
 from ..solvers.many import solve_many
-from .inference import Inference, Interval, normal_interval
+from .inference import Inference, Interval, WaldTest, normal_interval
 from .influence import MIN_REMAINDER, Influence
+from .null import ScoreTest
 
 __all__ = ["LinkedInference"]
 
@@ -98,8 +99,8 @@ class LinkedInference(Inference):
         A problem with its p sample, in memory, whose features are matched exactly or left out.
     delta : array of shape (k,)
         The solution δ̂.
-    kind : {"centred", "hc3"}, default "centred"
-        ``"hc3"`` divides every influence by one minus its leverage, as for KL.
+    kind : {"auto", "centred", "hc3"}, default "auto"
+        ``"hc3"`` divides every influence by one minus its leverage; ``"auto"`` is ``"centred"``.
 
     Examples
     --------
@@ -110,9 +111,10 @@ class LinkedInference(Inference):
     array([0.11])
     """
 
-    def __init__(self, problem: RatioProblem, delta: Any, *, kind: str = "centred") -> None:
+    def __init__(self, problem: RatioProblem, delta: Any, *, kind: str = "auto") -> None:
         self.problem = problem = as_problem(problem)
-        self.delta, self.kind = as_vector(delta, "delta", problem.k), as_choice(kind, "kind", ("centred", "hc3"))
+        self.delta, kind = as_vector(delta, "delta", problem.k), as_choice(kind, "kind", ("auto", "centred", "hc3"))
+        self.kind = kind = "centred" if kind == "auto" else kind
         _check(problem)
         c = problem.intercept(self.delta) + float(problem.target @ self.delta)
         s, pi = linked_scores(problem.rows, np.append(c, self.delta))
@@ -120,6 +122,24 @@ class LinkedInference(Inference):
         self._influence = _influence(self._tilted, kind)
         self._sums = self._influence.sums
         _check_reach(problem, self.delta, self._sums.score)
+
+    def score_test(self, delta: Any = 0.0) -> ScoreTest:
+        """Not available: score tests are for KL without bounds.
+
+        Parameters
+        ----------
+        delta : float or array of shape (k,), default 0.0
+            Not used.
+
+        Raises
+        ------
+        DataError
+        """
+        raise DataError("divergence", "score tests are for KL without bounds", "use wald_test")
+
+    def test_of_zero(self) -> WaldTest:
+        """Wald test of δ = 0."""
+        return self.wald_test()
 
     @single_threaded_blas()
     def log_ratio(self, features: Any, level: float = 0.95) -> Interval:

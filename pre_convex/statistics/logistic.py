@@ -16,8 +16,9 @@ from .._internal.validation import MAX_ENTRY, as_fraction, as_matrix, as_vector,
 from ..errors import DataError
 from ..logistic import LogisticProblem
 from ..solution import Solution
-from .inference import Inference, Interval, normal_interval
+from .inference import Inference, Interval, WaldTest, normal_interval
 from .influence import Influence
+from .null import ScoreTest
 
 __all__ = ["FittedLogistic", "LogisticInference", "two_sample_covariance"]
 
@@ -253,6 +254,39 @@ class LogisticInference(Inference):
         G = np.column_stack([np.ones(len(f)), f - self.problem.target])
         variance = np.einsum("ij,jl,il->i", G, self.fitted.joint_covariance[:-1, :-1], G)
         return normal_interval(self.fitted.log_ratio(f), np.sqrt(np.maximum(variance, 0.0)), level)
+
+    def p_values(self, delta: Any = 0.0) -> Array:
+        """p-values of values of the coefficients, each tested alone.
+
+        Parameters
+        ----------
+        delta : float or array of shape (k,), default 0.0
+            The value of each coefficient, or one number for all of them.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        values = self._point(delta)
+        return normal_interval(self.delta - values, self.std_error, 0.95).table()[:, 3]
+
+    def score_test(self, delta: Any = 0.0) -> ScoreTest:
+        """Not available: the score test is that of :class:`PosteriorRatio`.
+
+        Parameters
+        ----------
+        delta : float or array of shape (k,), default 0.0
+            Not used.
+
+        Raises
+        ------
+        DataError
+        """
+        raise DataError("LogisticRatio", "has no score test", "use wald_test")
+
+    def test_of_zero(self) -> WaldTest:
+        """Wald test of δ = 0."""
+        return self.wald_test()
 
     def divergence_p_value(self) -> float:
         """p-value of the hypothesis δ = 0, by the Wald test.

@@ -21,13 +21,19 @@ from ..errors import DataError, PreConvexError
 from ..feasibility.hull import minimal_radius
 from ..problem import RatioProblem, as_problem
 from ..solvers import radius_path, solve
+from .debias import newton_step
+from .null import at_null, noise, score_rows
+from .small_samples import joint_degrees_of_freedom, whitening
+from .tilted import TiltedProblem
 
-__all__ = ["RadiusChoice", "automatic_radius", "cross_validated_kernel", "cross_validated_radius"]
+__all__ = ["RadiusChoice", "automatic_radius", "cross_validated_kernel", "cross_validated_radius", "radius_noise_df"]
 
 #: length scales that are tried, in multiples of the median distance
 LENGTH_SCALES = (0.125, 0.25, 0.5, 1.0, 2.0)
 #: number of radii on the path of each length scale
 KERNEL_PATH_STEPS = 12
+#: largest noise of a Newton step, as a sum over features of squares relative to their spread, for the step to be taken
+MAX_STEP_NOISE = 1.0
 #: a radius within this factor of the hull distance is raised to the second factor times that distance
 TOO_CLOSE, RAISED_TO = 1.01, 1.05
 
@@ -79,9 +85,11 @@ def _p_side(problem: Any, method: str) -> tuple[RatioProblem, Array, Array]:
 def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0, draws: int = 20_000) -> RadiusChoice:
     """Radius from the noise of the moments: the 1 − alpha quantile of ‖∇ℓ(δ*)‖ under its limiting normal law.
 
-    The covariance of the noise is first taken at δ = 0 and then at the solution with the radius this gives. It
-    decreases as 1/n, so the radius decreases as 1/√n. Weights at a shrunk δ are more even than at δ*, so the quantile
-    is too small if the posteriors are far apart. A radius below the distance to the hull is raised to just above it.
+    The covariance of the noise is first taken at δ = 0, and then at the solution with the radius this gives, after one
+    Newton step that takes away the bias of the radius [DEBIAS]: at the shrunk δ itself the weights are more even than
+    at δ*, and the noise smaller. With so many features that the step would be mostly noise, as with a kernel, it is not
+    taken. The covariance decreases as 1/n, so the radius decreases as 1/√n. A radius below the distance to the hull is
+    raised to just above it.
 
     Parameters
     ----------
@@ -108,26 +116,50 @@ def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0
     alpha, draws = as_fraction(alpha, "alpha"), as_count(draws, "draws", 100)
     problem, _, _ = _p_side(problem, "auto")
     distance = minimal_radius(problem).radius
-    noise = as_generator(rng).normal(size=(draws, problem.k))
+    draws_of_noise = as_generator(rng).normal(size=(draws, problem.k))
     delta, radius = np.zeros(problem.k), 0.0
     for _ in range(2):
         # a symmetric root, because the signs of eigenvectors depend on the LAPACK in use
-        lengths = np.linalg.norm(noise @ symmetric_root(_score_variance(problem, delta)), problem.norm, axis=1)
+        lengths = np.linalg.norm(draws_of_noise @ symmetric_root(_score_variance(problem, delta)), problem.norm, axis=1)
         radius = float(np.quantile(lengths, 1.0 - alpha))
         if radius <= TOO_CLOSE * distance:
             return RadiusChoice(RAISED_TO * distance, "auto", raised=True)
-        delta = solve(problem.with_radius(radius), check=False).delta
+        delta = _near_truth(problem, solve(problem.with_radius(radius), check=False).delta)
     return RadiusChoice(radius, "auto")
 
 
 def _score_variance(problem: RatioProblem, delta: Array) -> Array:
-    """Covariance of the moment residual b − F'μ(δ), each side centred at its own mean."""
-    assert problem.features_p is not None
-    assert problem.log_weights_p is not None
-    w, mu = np.exp(problem.log_weights_p), np.exp(problem.log_mu(delta))
-    p = w[:, None] * (problem.features_p - problem.target)
-    q = mu[:, None] * (problem.features_q - mu @ problem.features_q)
-    return np.asarray((p - q).T @ (p - q) if problem.paired else p.T @ p + q.T @ q)
+    """Covariance of the moment residual b − F'μ(δ), from its changes when a row is left out [SCORE]."""
+    rows = _score_rows(problem, delta)
+    return np.asarray(rows.T @ rows)
+
+
+def _score_rows(problem: RatioProblem, delta: Array) -> Array:
+    """Changes of the moment residual b − F'μ(δ) when a row is left out."""
+    tilted = TiltedProblem(problem.with_radius(0.0), delta)
+    return score_rows(tilted, at_null(tilted, delta), 1.0)
+
+
+def _near_truth(problem: RatioProblem, delta: Array) -> Array:
+    """δ after a Newton step towards radius 0, unless tr H⁻¹V says that the step would be mostly noise."""
+    tilted = TiltedProblem(problem.with_radius(0.0), delta)
+    if noise(tilted.hessian, _score_variance(problem, delta)).sum() > MAX_STEP_NOISE:
+        return delta
+    return newton_step(problem, delta)
+
+
+def radius_noise_df(problem: RatioProblem, delta: Array) -> float:
+    """Degrees of freedom [DF] of the noise that an automatic radius rests on.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        The problem of a fit with an automatic radius.
+    delta : array of shape (k,)
+        Its solution.
+    """
+    rows = _score_rows(problem, _near_truth(problem, delta))
+    return joint_degrees_of_freedom(rows, whitening(rows.T @ rows))
 
 
 @single_threaded_blas()

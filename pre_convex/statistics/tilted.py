@@ -59,6 +59,12 @@ class TiltedProblem:
         kept = ("problem", "delta", "recession", "in_memory", "by_row")
         return {name: self.__dict__[name] for name in kept}  # the sums can be computed again
 
+    def at(self, delta: Any) -> TiltedProblem:
+        """The problem at another δ; sums over the p side, which do not depend on it, are shared."""
+        other = TiltedProblem(self.problem, delta)
+        other.p = self.p
+        return other
+
     @property
     def rows_p(self) -> Rows:
         """The p rows.

@@ -260,6 +260,7 @@ def summaries() -> Iterator[Row]:
     kinds = ("covariance", "conf_int", "divergence_interval", "divergence_p_value", "wald_test", "inference")
     for name in (*kinds, "summary"):
         yield from choice(f"PosteriorRatio.{name}", "kind", lambda v, name=name: getattr(FIT, name)(kind=v))
+    yield from choice("PosteriorRatio.debiased", "kind", lambda v: FIT.debiased(kind=v))
     yield from choice("PosteriorRatio.log_ratio_interval", "kind", lambda v: FIT.log_ratio_interval(NEW, kind=v))
     yield from choice("PosteriorRatio.in_region", "kind", lambda v: FIT.in_region([0.0, 0.0], kind=v))
     yield from choice("PosteriorRatio.to_frame", "backend", FIT.to_frame)

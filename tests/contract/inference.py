@@ -54,6 +54,12 @@ def uncertainty() -> Iterator[Row]:
         yield from matrix(entry, "hypothesis", call, np.eye(2), skip=("None",))
         yield Row(entry, "hypothesis", "another width", lambda c=call: c([[1.0]]))
         yield from vector(entry, "value", lambda v, c=call: c(None, v), np.zeros(2), skip=("one number",))
+    for entry, test in (
+        ("Inference.score_test", INFERENCE.score_test),
+        ("Inference.p_values", INFERENCE.p_values),
+        ("PosteriorRatio.score_test", _fit().score_test),
+    ):
+        yield from vector(entry, "delta", test, DELTA, skip=("one number",))
     yield from vector("PosteriorRatio.in_region", "delta", _fit().in_region, DELTA)
     yield from number("weighted_chi2_sf", "x", lambda x: weighted_chi2_sf(x, np.ones(2)))
     yield from vector(

@@ -100,7 +100,7 @@ def stored_fits():
     x_p, x_q, *_ = samples(40)
     settings = pre.Settings(max_iter=90)
     pandas = pytest.importorskip("pandas")
-    frames = (pandas.DataFrame(x, columns=["a", "b"]) for x in (x_p, x_q))
+    frames = (pandas.DataFrame(x, columns=["a", "b"]) for x in (x_p + 0.5, x_q))
     both = pre.Polynomial(degree=3) + pre.Kernel(landmarks=3)
     return {
         "PosteriorRatio": pre.PosteriorRatio("polynomial", radius="auto", solver="CLARABEL", settings=settings).fit(
