@@ -155,7 +155,7 @@ def judge(problem: pre.RatioProblem, solution: pre.Solution, tol: float = 1e-8) 
     return Judgement(gap <= tol * scale, excess - digit > ALLOWED * scale, excess - digit, gap)
 
 
-def wrong_weights(problem: pre.RatioProblem, mu: np.ndarray) -> str:
+def wrong_weights(problem: pre.RatioProblem, mu: np.ndarray, tolerance: float = 1e-4) -> str:
     """What weights violate: the bounds, which have to hold exactly, their sum or the radius."""
     pi = np.exp(problem.log_base)
     with np.errstate(invalid="ignore"):
@@ -166,10 +166,11 @@ def wrong_weights(problem: pre.RatioProblem, mu: np.ndarray) -> str:
     F = problem.features_q.astype(LONG)
     r = np.abs((problem.target.astype(LONG) - mu.astype(LONG) @ F).astype(float))
     size = np.ptp(problem.features_q, axis=0) + np.abs(problem.target) * 1e-6
+    size = tolerance * size
     if np.ndim(problem.radius):
-        return "" if np.all(r <= problem.radius + 1e-4 * size) else "moments"
+        return "" if np.all(r <= problem.radius + size) else "moments"
     off = max(float(np.linalg.norm(r, problem.norm)) - problem.radius, 0.0)
-    return "" if off <= 1e-4 * float(np.linalg.norm(size, problem.norm)) else "moments"
+    return "" if off <= float(np.linalg.norm(size, problem.norm)) else "moments"
 
 
 def separates(problem: pre.RatioProblem, v: np.ndarray) -> bool:

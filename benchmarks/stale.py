@@ -137,6 +137,18 @@ RESULTS: dict[str, Result] = {
         )
         for name, mark in (("explanation", "coverage"), ("explanation-on-off", "on-off"))
     },
+    "family-campaign": Result(
+        _csv("family-campaign"),
+        "python benchmarks/family_campaign.py --store",
+        (*ENGINE, *_scripts("family_campaign", "family_judge", "family_problems", "independent", "random_problems")),
+        (("docs/robustness.md", "family-campaign"),),
+    ),
+    "family-coverage": Result(
+        _csv("family-coverage"),
+        "python benchmarks/family_coverage.py --store",
+        (*FITS, *_scripts("family_coverage")),
+        (("docs/coverage.md", "family-coverage"),),
+    ),
     "fuzz": Result(
         _csv("fuzz"),
         "make fuzz ARGS=--store",
