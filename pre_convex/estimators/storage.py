@@ -61,6 +61,7 @@ from ..solvers import Settings
 from ..statistics.selection import RadiusChoice
 from .classifier import RatioClassifier
 from .kliep import KLIEP
+from .lsif import LSIF
 from .plugin import PluginRatio
 from .posterior_ratio import PosteriorRatio
 
@@ -74,13 +75,13 @@ SOLUTION_FIELDS = (
     *("solver", "formulation", "iterations", "free_directions"),
     *("compile_time", "setup_time", "solve_time", "claim", "user_terms"),
 )
-KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, PluginRatio, RatioClassifier)}
+KINDS = {kind.__name__: kind for kind in (PosteriorRatio, KLIEP, LSIF, PluginRatio, RatioClassifier)}
 #: parameters that files do not hold; a penalty may be a name, which is held
 UNSTORED = ("constraints", "features", "divergence", "bounds", "max_weight")
 #: fields of the header
 HEADER = (
     *("format", "kind", "params", "features", "parameter", "plugin", "choice", "feature_names", "columns"),
-    *("n_features_in", "radius", "norm", "paired", "share", "solution"),
+    *("n_features_in", "radius", "norm", "paired", "share", "family", "solution"),
 )
 #: largest number of columns of samples that a file may state
 MAX_COLUMNS = 10_000_000
@@ -96,10 +97,10 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool =
 
     Parameters
     ----------
-    fit : PosteriorRatio, KLIEP, PluginRatio or RatioClassifier
-        A fitted estimator for KL without bounds, with one radius, a feature map of the package, and without penalty and
-        constraints: functions cannot be stored without code. For the same reason the likelihoods of a ``PluginRatio``
-        must be ``Gaussian`` or None. A ``random_state`` other than integers is stored as None.
+    fit : PosteriorRatio, KLIEP, LSIF, PluginRatio or RatioClassifier
+        A fitted estimator with a feature map of the package, and without penalty and constraints: functions cannot be
+        stored without code. For the same reason the likelihoods of a ``PluginRatio`` must be ``Gaussian`` or None. A
+        ``random_state`` other than integers is stored as None, and a radius by name as an array.
     path : str or path
         The file, usually with the suffix ``.npz``; its folder must exist.
     overwrite : bool, default False
@@ -125,8 +126,6 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool =
     fit._check_fitted()
     if fit._has_terms:
         raise DataError("fit", "its penalty or constraints are functions and cannot be written", "fit without them")
-    fit.problem_.require_exponential("a file of a fit")
-    fit.problem_.require_one_radius("a file of a fit")
     arrays = {name: getattr(fit.problem_, name) for name in ARRAYS}
     arrays = {name: value for name, value in arrays.items() if value is not None}
     arrays |= {"delta": fit.solution_.delta, "mu": fit.mu_}
@@ -146,6 +145,8 @@ def _header(fit: PosteriorRatio, arrays: dict[str, Any]) -> dict[str, Any]:
     """Everything but arrays, which are added to ``arrays``."""
     params = {k: v for k, v in fit.get_params().items() if k not in UNSTORED}
     params["random_state"] = storable_seed(fit.random_state)
+    if fit.problem_.radius_per_feature:
+        params["radius"] = None  # that of the problem
     return {
         "kind": type(fit).__name__,
         "params": {k: _plain(v) for k, v in params.items()},
@@ -158,10 +159,11 @@ def _header(fit: PosteriorRatio, arrays: dict[str, Any]) -> dict[str, Any]:
         "feature_names": list(fit.feature_names_),
         "columns": [str(c) for c in getattr(fit, "feature_names_in_", [])],
         "n_features_in": fit.n_features_in_,
-        "radius": fit.radius_,
+        "radius": _split(fit.radius_, arrays, "radius"),
         "norm": fit.problem_.norm,
         "paired": fit.problem_.paired,
         "share": getattr(fit, "share_", None),
+        "family": _family(fit.problem_, arrays),
         "solution": {
             "status": fit.solution_.status.name,
             "certificate": asdict(fit.solution_.certificate),
@@ -169,9 +171,21 @@ def _header(fit: PosteriorRatio, arrays: dict[str, Any]) -> dict[str, Any]:
             "settings": _plain(fit.solution_.settings),
             "trace": [list(stage) for stage in fit.solution_.trace],
             "recession": [list(one) for one in fit.solution_.recession],
+            "intercept": float(fit.solution_.intercept) if fit.problem_.has_intercept else None,
             **{name: getattr(fit.solution_, name) for name in SOLUTION_FIELDS},
         },
     }
+
+
+def _family(problem: RatioProblem, arrays: dict[str, Any]) -> Any:
+    """Divergence, bounds and largest weight; ``None`` for KL without bounds."""
+    if problem.exponential and problem._bounds is None and problem.max_weight is None:
+        return None
+    bounds = None
+    if problem._bounds is not None:
+        bounds = {name: np.atleast_1d(x) for name, x in zip(("lower", "upper"), problem._bounds, strict=True)}
+    state = {"divergence": problem.divergence, "bounds": bounds, "max_weight": problem.max_weight}
+    return _split(state, arrays, "family")
 
 
 def _is_fit(path: Path) -> bool:
@@ -194,7 +208,7 @@ def load(path: str | os.PathLike[str]) -> PosteriorRatio:
 
     Returns
     -------
-    PosteriorRatio, KLIEP, PluginRatio or RatioClassifier
+    PosteriorRatio, KLIEP, LSIF, PluginRatio or RatioClassifier
         The fitted estimator, with the same ratio, summary, intervals and diagnostics. A solution that is stored as
         optimal is certified again, and is inaccurate if that proves nothing; any other status is as stored.
 
@@ -235,10 +249,15 @@ def _plugin_state(fit: PluginRatio, arrays: dict[str, Any]) -> Any:
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
     """The fitted estimator from header and arrays, all of which are checked."""
-    _fields(header, HEADER, "header")
+    _fields(header, HEADER, "header", optional=("family",))
     kind: Any = KINDS[as_choice(header["kind"], "kind", KINDS)]
     fit: PosteriorRatio = kind(_parameter(header["parameter"], arrays), **_params(header["params"], kind))
     fit.problem_ = problem = _problem(header, arrays)
+    if isinstance(fit, LSIF) and problem.divergence != "chi2":
+        raise DataError("divergence", f"{problem.divergence!r} does not belong to LSIF", CHANGED)
+    fit.divergence, fit.bounds, fit.max_weight = problem.divergence, problem._bounds, problem.max_weight
+    if fit.radius is None:
+        fit.radius = problem.radius
     fit.solution_ = _solution(header["solution"], arrays, problem)
     fit.scale_ = as_vector(arrays.get("scale", np.ones(problem.k)), "scale", problem.k)
     if fit.scale_.min() <= 0.0:
@@ -277,7 +296,8 @@ def _problem(header: dict[str, Any], arrays: dict[str, Any]) -> RatioProblem:
     given: dict[str, Any] = {name: freeze(arrays[name]) for name in ARRAYS if name in arrays}
     problem = RatioProblem(
         **given,
-        radius=header["radius"],
+        **_family_terms(header.get("family"), arrays),
+        radius=_join(header["radius"], arrays),
         norm=as_scalar(header["norm"], "norm") if header["norm"] != np.inf else np.inf,
         feature_names=_texts(header["feature_names"], "feature_names"),
         paired=header["paired"],
@@ -290,10 +310,24 @@ def _problem(header: dict[str, Any], arrays: dict[str, Any]) -> RatioProblem:
     return problem
 
 
+def _family_terms(state: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Divergence, bounds and largest weight as arguments of a problem, which checks them."""
+    if state is None:
+        return {}
+    terms = dict(_fields(_join(state, arrays), ("divergence", "bounds", "max_weight"), "family"))
+    if terms["bounds"] is not None:
+        pair = _fields(terms["bounds"], ("lower", "upper"), "bounds")
+        terms["bounds"] = tuple(
+            as_scalar(x[0], "bounds") if x.shape == (1,) and x[0] < np.inf else np.inf if x.shape == (1,) else x
+            for x in (np.asarray(pair["lower"], dtype=float), np.asarray(pair["upper"], dtype=float))
+        )
+    return terms
+
+
 def _solution(facts: Any, arrays: dict[str, Any], problem: RatioProblem) -> Solution:
     """The solution: an optimal one is certified again, any other is as stored."""
-    names = ("status", "certificate", "raw", "settings", "trace", "recession", *SOLUTION_FIELDS)
-    facts = _fields(facts, names, "solution", optional=("settings", "trace", "recession"))
+    names = ("status", "certificate", "raw", "settings", "trace", "recession", "intercept", *SOLUTION_FIELDS)
+    facts = _fields(facts, names, "solution", optional=("settings", "trace", "recession", "intercept"))
     delta = as_vector(arrays["delta"], "delta", problem.k, limit=MAX_PARAMETER)
     mu = as_vector(arrays["mu"], "mu", problem.n_q)
     if mu.min() < 0.0 or not np.isclose(mu.sum(), 1.0):
@@ -319,7 +353,7 @@ def _solution(facts: Any, arrays: dict[str, Any], problem: RatioProblem) -> Solu
     return Solution(
         delta=delta,
         weights=weights,
-        normaliser=partial(problem.intercept, delta) if status is Status.OPTIMAL else np.nan,
+        normaliser=_normaliser(facts.get("intercept"), problem, delta) if status is Status.OPTIMAL else np.nan,
         status=status,
         certificate=certificate,
         raw=None if facts["raw"] is None else _certificate(facts["raw"]),
@@ -338,7 +372,16 @@ def _agree(stored: Certificate, proof: Certificate) -> bool:
 
 
 def _tilted_weights(problem: RatioProblem, delta: Array) -> Array:
-    return np.exp(problem.log_mu(delta))
+    return np.exp(problem.log_mu(delta)) if problem.exponential else problem.mu(delta)
+
+
+def _normaliser(stored: Any, problem: RatioProblem, delta: Array) -> Any:
+    """The intercept: as stored if it is that of δ but for round-off."""
+    if stored is None:
+        return partial(problem.intercept, delta)
+    c = problem.intercept(delta)
+    size = 1.0 + abs(c) + float(np.abs(delta) @ np.abs(problem.target))
+    return _number(stored, "intercept") if abs(_number(stored, "intercept") - c) <= 1e-9 * size else c
 
 
 def _params(stored: Any, kind: type[PosteriorRatio]) -> dict[str, Any]:
@@ -349,7 +392,7 @@ def _params(stored: Any, kind: type[PosteriorRatio]) -> dict[str, Any]:
     params.setdefault("standardise", False)  # files from before it was a parameter
     as_choice(params["formulation"], "formulation", ("primal", "dual"))
     _text(params["solver"], "solver")
-    if params["radius"] not in ("auto", "cv"):
+    if params["radius"] is not None and params["radius"] not in ("auto", "cv"):
         check_radius(params["radius"])
     if params["norm"] is not None:
         get_norm(params["norm"])
@@ -358,9 +401,10 @@ def _params(stored: Any, kind: type[PosteriorRatio]) -> dict[str, Any]:
     as_flag(params["standardise"], "standardise")
     if params["tol"] is not None:
         check_tol(params["tol"])
-    as_fraction(params["alpha"], "alpha")
-    as_count(params["cv"], "cv", 2)
-    as_flag(params["one_se"], "one_se"), as_flag(params["paired"], "paired")
+    if "alpha" in params:  # LSIF has none of these
+        as_fraction(params["alpha"], "alpha")
+        as_count(params["cv"], "cv", 2)
+        as_flag(params["one_se"], "one_se"), as_flag(params["paired"], "paired")
     as_generator(params["random_state"], "random_state")
     return params | {"settings": _settings(params.get("settings"))}
 

@@ -63,6 +63,33 @@ def test_intervals_are_shown_or_the_summary_says_why(fit):
     assert fit.diagnostics().ess_mu == pytest.approx(1.0 / np.square(fit.mu_).sum())
 
 
+def test_a_file_brings_back_the_fit(fit, tmp_path):
+    x_p, x_q = samples()
+    copy = pre.load(pre.save(fit, tmp_path / "fit.npz"))
+    np.testing.assert_array_equal(copy.ratio(x_p), fit.ratio(x_p))
+    np.testing.assert_array_equal(copy.mu_, fit.mu_)
+    np.testing.assert_array_equal(copy.radius_, fit.radius_)
+    assert copy.solution_.status is fit.solution_.status
+    assert copy.problem_.divergence == fit.problem_.divergence
+    for one, two in zip(copy.problem_.bounds, fit.problem_.bounds, strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert str(copy.summary()) == str(fit.summary())
+    np.testing.assert_array_equal(clone(copy).fit(x_p, x_q).mu_, fit.mu_)
+
+
+def test_files_of_lsif_and_of_bounds_for_each_row(tmp_path):
+    x_p, x_q = samples()
+    for fit in (
+        pre.LSIF(bounds=(0.0, 3.0)).fit(x_p, x_q),
+        pre.KLIEP(bounds=(np.linspace(0.0, 0.3, 400), np.inf)).fit(x_p, x_q),
+        pre.RatioClassifier(divergence="reverse-kl").fit(np.vstack([x_p, x_q]), np.repeat([1, 0], [300, 400])),
+    ):
+        copy = pre.load(pre.save(fit, tmp_path / "fit.npz", overwrite=True))
+        assert type(copy) is type(fit)
+        np.testing.assert_array_equal(copy.log_ratio(x_q), fit.log_ratio(x_q))
+        np.testing.assert_array_equal(copy.mu_, fit.mu_)
+
+
 def test_parameters_survive_a_clone(fit):
     copy = clone(fit).fit(*samples())
     np.testing.assert_array_equal(copy.mu_, fit.mu_)
