@@ -24,7 +24,7 @@ from .._internal.validation import (
 )
 from ..data.features import make_features
 from ..data.formulas import formula_features
-from ..errors import DataError
+from ..errors import DataError, InfeasibleError
 from ..estimators.posterior_ratio import UnfittedError
 from ..penalties.radius import as_radius
 from ..problem import RatioProblem
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["Balance"]
 
 ESTIMANDS = ("ATT", "ATE", "ATC")
+#: covariates that an error names
+MAX_NAMES = 6
 TREATED, CONTROL, SAMPLE = "treated", "control", "sample"
 
 
@@ -230,7 +232,10 @@ class Balance(BaseEstimator):  # type: ignore[misc]
             bounds=self._bounds(rows, scale),
             max_weight=self.max_weight,
         )
-        return Group(rows, problem, solve(problem, tol=self.tol, settings=self.settings))
+        try:
+            return Group(rows, problem, solve(problem, tol=self.tol, settings=self.settings))
+        except InfeasibleError as error:
+            raise _in_words(error, problem) from error
 
     def _bounds(self, rows: Mask, scale: float) -> Any:
         """Bounds of some rows; malformed ones are left to the checks of the problem."""
@@ -409,6 +414,34 @@ def _base_weights(x: Any, n: int) -> Array:
     if np.any(base < 0.0) or not base.any():
         raise DataError("base_weights", "are negative, or all zero", "pass weights of at least 0")
     return base
+
+
+def _in_words(error: InfeasibleError, problem: RatioProblem) -> InfeasibleError:
+    """The same error in terms of covariates and weights, with the radius that would work."""
+    within = " within the bounds" if problem.link.bounded else ""
+    conflict = error.conflict
+    names = [*conflict[:-1], f"and {conflict[-1]}"] if 1 < len(conflict) <= MAX_NAMES else list(conflict[:MAX_NAMES])
+    listed = (" " if len(names) == 2 else ", ").join(names)
+    listed += f" and {len(conflict) - MAX_NAMES} others" if len(conflict) > MAX_NAMES else ""
+    to = "" if problem.exact else " to within the radius"
+    reason = f"No weights{within} balance these covariates{to}."
+    if len(conflict) == 1:
+        reason = f"No weights{within} balance {listed}{to}."
+    elif conflict:
+        reason = f"No weights{within} balance {listed} together{to}; without any one of them the rest can be."
+    remedies, advice = [], error.advice
+    kept = dict(zip(problem.feature_names, np.broadcast_to(problem.radius, problem.k).tolist(), strict=True))
+    larger = {name: x for name, x in error.advised_relaxation.items() if x != kept[name]}
+    others = {x for name, x in kept.items() if name not in larger}
+    if 0 < len(larger) <= MAX_NAMES and len(others) < 2:
+        radii = ", ".join(f"{name!r}: {x:g}" for name, x in larger.items())
+        rest = others.pop() if others else 0.0
+        remedies.append(f"Balance(radius={{{radii}{f', ...: {rest:g}' if rest else ''}}}), in standard deviations")
+        advice = ({"radius": {**larger, **({...: rest} if rest else {})}},)
+    remedies += ["widen the bounds"] if problem.link.bounded else []
+    remedies.append("leave covariates out")
+    message = f"{reason} Remedies: {'; '.join(remedies)}."
+    return InfeasibleError(message, error.solution, error.hull, error.outside, error.advised_relaxation, advice)
 
 
 def _treated(x: Any, n: int) -> Mask:

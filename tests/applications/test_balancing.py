@@ -166,3 +166,19 @@ def test_lalonde_with_52_moments(parameters, att, ess):
     assert fit.balance_.sizes["control"][2] == pytest.approx(ess, abs=0.005)
     assert fit.solutions_["control"].status.ok
     np.testing.assert_allclose(fit.balance_.after, 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"radius": 0.05}, {"divergence": "chi2", "bounds": (0.0, 3.0)}], ids=str)
+def test_covariates_in_conflict_are_named_with_a_radius_that_works(parameters):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3))
+    treated = np.arange(200) < 60
+    x[~treated, 1] = x[~treated, 0] + 0.05 * rng.normal(size=140)  # in the controls age and dose are alike
+    x[treated, :2] = [0.6, -0.6] + 0.2 * rng.normal(size=(60, 2))
+    rows = pd.DataFrame(x, columns=["age", "dose", "sex"])
+    with pytest.raises(pre.InfeasibleError, match="balance age and dose together") as error:
+        pre.Balance(**parameters).fit(rows, treated)
+    assert error.value.conflict == ("age", "dose")
+    (advice,) = error.value.advice
+    assert "Balance(radius={" in str(error.value)
+    assert pre.Balance(**{**parameters, **advice}).fit(rows, treated).solutions_["control"].status.ok
