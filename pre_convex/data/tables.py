@@ -42,6 +42,9 @@ class Table:
     columns: tuple[str, ...]
     values: Array
 
+    def __len__(self) -> int:
+        return len(self.values)
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         return np.asarray(self.values, dtype=dtype)
 

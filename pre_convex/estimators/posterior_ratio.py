@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -55,11 +56,15 @@ from ..statistics.staged import FeatureChoice
 from ..statistics.tilted import TiltedProblem
 from .advice import infeasible_fit
 from .automatic import automatic_features, is_automatic
-from .reading import in_blocks, read_rows, read_sample, split_likelihood, width_of
+from .reading import in_blocks, read_rows, read_sample, some_rows, split_likelihood, width_of
 from .report import Report, make_report
 from .standardising import feature_units, in_units, kernels_of, parts_of
 
 __all__ = ["PosteriorRatio", "UnfittedError"]
+
+
+#: q rows that a fit keeps for plots
+SHOWN = 1500
 
 
 class UnfittedError(DataError, NotFittedError):  # type: ignore[misc]
@@ -168,6 +173,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     (array([0.54]), array([0.41]))
     """
 
+    #: rows of the q sample and their base weights, for plots
+    _shown: tuple[Array, Array] | None = None
+
     def __init__(
         self,
         features: Any = "linear",
@@ -271,6 +279,15 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         self._remember_columns(x_p, sample_names(x_p, x_q))
         with problem._unchecked():
             self._solve(problem, seed)
+        self._shown = self._rows_to_show(x_q)
+
+    def _rows_to_show(self, x_q: Any) -> tuple[Array, Array] | None:
+        """Some q rows with their base weights, for plots; None for rows that are read block by block."""
+        some = some_rows(x_q, SHOWN)
+        if some is None:
+            return None
+        rows, index = some
+        return self._rows(rows, "x_q").copy(), np.exp(self.problem_.log_base[index])
 
     def _norm(self) -> float:
         """The norm, which may be given by the name of its penalty."""
@@ -790,6 +807,27 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
             parts = (title, self.problem_, self.solution_, diagnostics, inference, refusal, level)
             return make_report(*parts, self.divergence_, self.scale_)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """The ratio over the columns of the fit if there are one or two, otherwise the coefficients.
+
+        ``pre.plots`` has more figures, with options.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; a new figure when left out.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        self._check_fitted()
+        plots = import_module("..plots", __package__)  # figures are drawn from fits, not the reverse
+        d = self.n_features_in_
+        if d <= 2 and self._shown is not None:
+            return plots.plot_ratio(self, columns=tuple(range(d)), ax=ax)
+        return plots.plot_coefficients(self, ax=ax)
 
     def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
         """The table of the summary as a data frame.

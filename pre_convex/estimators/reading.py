@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.snapshots import COPIED_BYTES
+from .._internal.typing import Index
 from .._internal.validation import as_matrix, as_vector, column_names
 from ..data.blocks import likelihood_argument
 from ..data.dask_blocks import is_dask
@@ -16,7 +17,7 @@ from ..data.sources import Source, is_source, open_source
 from ..data.tables import TABLE_SUFFIXES, Table, read_table, table_suffix
 from ..errors import DataError
 
-__all__ = ["in_blocks", "read_rows", "read_sample", "split_likelihood", "width_of"]
+__all__ = ["in_blocks", "read_rows", "read_sample", "some_rows", "split_likelihood", "width_of"]
 
 #: numbers of a file above which it is read block by block
 IN_MEMORY = COPIED_BYTES // 8
@@ -83,6 +84,20 @@ def split_likelihood(x: Any, log_lik: Any, name: str) -> tuple[Any, Any]:
     frame = nw.from_native(x, eager_only=True)
     table = Table(rest, as_matrix(frame.drop(log_lik).to_native(), name))
     return table, as_vector(frame[log_lik].to_native(), likelihood_argument(name), log_weights=True)
+
+
+def some_rows(x: Any, most: int) -> tuple[Any, Index] | None:
+    """At most so many evenly spaced rows of a validated sample in memory, and their numbers; None if it is not."""
+    if in_blocks(x):
+        return None
+    index = np.unique(np.linspace(0, len(x) - 1, min(most, len(x))).round().astype(np.intp))
+    if isinstance(x, Table):
+        return Table(x.columns, x.values[index]), index
+    if column_names(x) is not None:
+        import narwhals as nw
+
+        return nw.from_native(x, eager_only=True)[index.tolist(), :].to_native(), index
+    return np.asarray(x)[index], index
 
 
 def width_of(x: Any) -> int:

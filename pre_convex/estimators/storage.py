@@ -131,6 +131,8 @@ def save(fit: PosteriorRatio, path: str | os.PathLike[str], *, overwrite: bool =
     arrays |= {"delta": fit.solution_.delta, "mu": fit.mu_}
     if np.any(fit.scale_ != 1.0):
         arrays["scale"] = fit.scale_
+    if fit._shown is not None:
+        arrays["shown"], arrays["shown_weights"] = fit._shown
     if isinstance(fit, RatioClassifier):
         arrays["classes"] = fit.classes_
     header = _header(fit, arrays)
@@ -271,6 +273,13 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> PosteriorRatio:
         fit.features_(np.arange(1.0, d + 1.0)[None, :])
     ) != (1, problem.k):
         raise DataError("features", f"the map does not give {problem.k} features of {d} columns", CHANGED)
+    fit._shown = None
+    if "shown" in arrays:
+        shown = as_matrix(arrays["shown"], "shown")
+        weights = as_vector(arrays["shown_weights"], "shown_weights", len(shown))
+        if shown.shape[1] != d or weights.min() < 0.0:
+            raise DataError("shown", "are not rows with weights", CHANGED)
+        fit._shown = (shown, weights)
     columns = _texts(header["columns"], "columns")
     if columns:
         if len(set(columns)) != d or len(columns) != d:

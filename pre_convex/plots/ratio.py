@@ -37,7 +37,7 @@ MAX_POINTS = 1500
 
 def plot_ratio(
     fit: PosteriorRatio,
-    x: Any,
+    x: Any = None,
     *,
     columns: int | str | Sequence[int | str] = (0,),
     at: Any = None,
@@ -54,9 +54,9 @@ def plot_ratio(
     ----------
     fit : PosteriorRatio
         A fitted estimator.
-    x : array of shape (n, d) or data frame
-        A reference sample, usually the q sample: it gives the ranges and the values of the other columns, and is
-        drawn as points.
+    x : array of shape (n, d) or data frame, optional
+        A reference sample: it gives the ranges and the values of the other columns, and is drawn as points. By default
+        up to 1,500 rows of the q sample of the fit.
     columns : int, str, or sequence of one or two of them, default (0,)
         Index or name of the column to draw along, or of two different columns.
     at : array of shape (d,), optional
@@ -78,17 +78,17 @@ def plot_ratio(
     --------
     >>> rng = np.random.default_rng(0)
     >>> x_p, x_q = rng.normal(0.5, 1.0, (300, 1)), rng.normal(0.0, 1.0, (300, 1))
-    >>> plot_ratio(PosteriorRatio().fit(x_p, x_q), x_q).get_xlabel()
+    >>> plot_ratio(PosteriorRatio().fit(x_p, x_q)).get_xlabel()
     'x0'
     """
-    rows = as_fit(fit)._rows(x)
+    rows = _own_rows(fit) if x is None else as_fit(fit)._rows(x)
     level, log = as_fraction(level, "level"), as_flag(log, "log")
     names = [str(c) for c in getattr(fit, "feature_names_in_", [f"x{i}" for i in range(rows.shape[1])])]
     wanted = columns if isinstance(columns, list | tuple) else [columns]
     chosen = [position(c, names, "columns") for c in wanted]
     if len(chosen) not in (1, 2) or len(set(chosen)) != len(chosen):
         raise DataError("columns", f"{preview(columns)} is not one column or two", "pass one or two different columns")
-    centre = _centre(fit, rows) if at is None else as_vector(at, "at", rows.shape[1], limit=MAX_ENTRY)
+    centre = _centre(fit, rows, x is None) if at is None else as_vector(at, "at", rows.shape[1], limit=MAX_ENTRY)
     count = CURVE_POINTS if len(chosen) == 1 else CONTOUR_POINTS
     grids = [_grid(rows[:, c], count) for c in chosen]
     points = np.tile(centre, (int(np.prod([len(g) for g in grids])), 1))
@@ -111,10 +111,21 @@ def plot_ratio(
     return ax
 
 
-def _centre(fit: PosteriorRatio, rows: Array) -> Array:
-    """Means of the columns, weighted by the base weights if these are the rows of the fit."""
+def _own_rows(fit: PosteriorRatio) -> Array:
+    """The q rows that the fit keeps."""
+    shown = as_fit(fit)._shown
+    if shown is None:
+        raise DataError("x", "is missing, and the fit has not kept rows of its q sample", "pass the q sample")
+    return shown[0]
+
+
+def _centre(fit: PosteriorRatio, rows: Array, own: bool) -> Array:
+    """Means of the columns, weighted by the base weights if these are rows of the fit."""
     problem = fit.problem_
-    if len(rows) == problem.n_q and np.allclose(fit._features(rows, "x"), problem.features_q, rtol=1e-9, atol=1e-9):
+    if own and fit._shown is not None:
+        return np.asarray(np.average(rows, axis=0, weights=fit._shown[1]))
+    same_size = problem.rows.in_memory and len(rows) == problem.n_q
+    if same_size and np.allclose(fit._features(rows, "x"), problem.features_q, rtol=1e-9, atol=1e-9):
         return np.asarray(np.exp(problem.log_base) @ rows)
     return np.asarray(rows.mean(axis=0))
 

@@ -40,6 +40,8 @@ ROUNDED_COPY = 1e-12
 MIN_ESS, MIN_ESS_PER_FEATURE = 10.0, 2.0
 #: tail index above which the mean of the weights is unreliable, and fewest weights from which it is estimated
 MAX_PARETO_K, MIN_TAIL_WEIGHTS = 0.7, 25
+#: share of the rows above which an effective sample size is that of even weights
+EVEN = 0.99
 #: ratio of the largest weight to the average from which a fit computes the tail index
 UNEVEN = 10.0
 #: largest weights that the tail index is computed from, in units of √n: the tail has 3 √n, and arviz-stats asks for at
@@ -396,13 +398,16 @@ def _weight_warnings(
     ess_p, ess_base, ess_mu = sizes
     notes = []
     needed = max(MIN_ESS, MIN_ESS_PER_FEATURE * problem.k if problem.exact else 0.0)
+    rows_p = problem.rows_p
+    n_p, n_q = np.inf if rows_p is None else rows_p.shape[0], problem.n_q
+    sharp = {"p": ess_p < min(needed, EVEN * n_p), "q": ess_base < min(needed, EVEN * n_q)}
     for side, size in (("p", ess_p), ("q", ess_base)):
-        if size < needed:
+        if sharp[side]:
             notes.append(
                 f"ESS of the {side} side is {size:.0f}: the likelihood is much sharper than the prior sample; "
                 f"draw more {side} samples near the observation"
             )
-    if ess_mu < needed <= ess_base:
+    if ess_mu < min(needed, EVEN * n_q) and not sharp["q"]:
         notes.append(
             f"ESS of the weights is {ess_mu:.0f}: few q samples resemble the p side, and the ratio depends on them"
         )

@@ -69,6 +69,7 @@ EXEMPT: dict[str, str] = {
     **dict.fromkeys(("scan", "score", "scores"), "passes its arguments to Detector"),
     "explain_all": "passes its arguments to explain",
     "LSIF": "passes its parameters to PosteriorRatio",
+    "PosteriorRatio.plot.ax": "passed to the plots",
     **{key: why for part in PARTS.values() for key, why in getattr(part, "EXEMPT", {}).items()},
 }
 #: parameters that are arrays in every entry point, and their kinds

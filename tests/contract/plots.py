@@ -66,7 +66,7 @@ def fits() -> Iterator[Row]:
     yield Row("plot_balance", "fit", "constant features", lambda: plots.plot_balance(_constant()))
     yield from share("plot_coefficients", "level", lambda v: plots.plot_coefficients(FIT, level=v))
     yield from flag("plot_coefficients", "standardise", lambda v: plots.plot_coefficients(FIT, standardise=v))
-    yield from matrix("plot_ratio", "x", lambda x: plots.plot_ratio(FIT, x), X_Q)
+    yield from matrix("plot_ratio", "x", lambda x: plots.plot_ratio(FIT, x), X_Q, skip=("None",))
     yield from frames("plot_ratio", "x", lambda x: plots.plot_ratio(FIT, x))
     yield Row("plot_ratio", "x", "another width", lambda: plots.plot_ratio(FIT, X_Q[:, :1]))
     yield from share("plot_ratio", "level", lambda v: plots.plot_ratio(FIT, X_Q, level=v))

@@ -92,3 +92,30 @@ def test_columns_are_matched_by_name():
     fit, x = made("named")
     a, b = plot_ratio(fit, x), plot_ratio(fit, x[LONG[::-1]])
     np.testing.assert_allclose(a.lines[1].get_xydata(), b.lines[1].get_xydata(), atol=1e-12)
+
+
+def test_without_x_the_rows_of_the_fit_are_drawn(tmp_path):
+    rng = np.random.default_rng(0)
+    x_p, x_q = rng.normal(0.5, 1.0, (300, 2)), rng.normal(size=(400, 2))
+    fit = pre.KLIEP("polynomial").fit(x_p, x_q)
+    expected = plot_ratio(fit, x_q).lines
+    again = pre.load(pre.save(fit, tmp_path / "fit.npz"))
+    for other in (fit, again):
+        for line, same in zip(plot_ratio(other).lines, expected, strict=True):
+            np.testing.assert_allclose(line.get_ydata(), same.get_ydata(), atol=1e-9)
+    assert fit.plot().get_ylabel() == "x1"
+    assert pre.KLIEP().fit(x_p[:, :1], x_q[:, :1]).plot().get_ylabel() == "log r(x)"
+    wide = pre.KLIEP().fit(np.hstack([x_p, x_p**2]), np.hstack([x_q, x_q**2]))
+    assert "Coefficients" in wide.plot().get_title()
+
+
+def test_rows_read_block_by_block_have_to_be_passed():
+    dask_array = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    x_p, x_q = rng.normal(0.5, 1.0, (300, 1)), rng.normal(size=(400, 1))
+    fit = pre.KLIEP().fit(dask_array.from_array(x_p), dask_array.from_array(x_q))
+    with pytest.raises(pre.DataError) as error:
+        plot_ratio(fit)
+    assert error.value.argument == "x"
+    assert "Coefficients" in fit.plot().get_title()
+    assert plot_ratio(fit, x_q).get_ylabel() == "log r(x)"
