@@ -149,6 +149,12 @@ RESULTS: dict[str, Result] = {
         (*FITS, *_scripts("family_coverage")),
         (("docs/coverage.md", "family-coverage"),),
     ),
+    "family-scale": Result(
+        _csv("family-scale"),
+        "python benchmarks/family_scale.py --store",
+        (*ENGINE, *_scripts("family_scale", "scale")),
+        (("docs/scale.md", "family-scale"),),
+    ),
     "fuzz": Result(
         _csv("fuzz"),
         "make fuzz ARGS=--store",
