@@ -141,7 +141,11 @@ const controls = (() => {
     const text = JSON.stringify(s);
     for (const chip of document.querySelectorAll(".chip")) {
       const preset = presets.find(chip.dataset.preset);
-      chip.setAttribute("aria-pressed", String(JSON.stringify(preset.state) === text));
+      const pressed = String(JSON.stringify(preset.state) === text);
+      // on a phone the buttons are one line that scrolls
+      if (pressed === "true" && chip.getAttribute("aria-pressed") !== pressed)
+        by("presets").scrollLeft = chip.offsetLeft - by("presets").clientWidth / 2 + chip.offsetWidth / 2;
+      chip.setAttribute("aria-pressed", pressed);
     }
     by("add-q").disabled = s.q.length >= model.most(s);
     by("add-p").disabled = s.hand || s.p.length >= model.most(s);
@@ -155,7 +159,7 @@ const controls = (() => {
     const enough = model.tidy(s, (Math.ceil(m.run.hull.radius / grain) + 2) * grain);
     by("enough").disabled = m.run.status !== "infeasible" || enough > model.mostRadius(s);
     by("enough").dataset.radius = String(enough);
-    by("enough").textContent = by("enough").disabled ? "Set R above the distance" : `Set R to ${num(enough, model.digits(s))}`;
+    by("enough").textContent = by("enough").disabled ? "Set R so that b is in reach" : `Set R to ${num(enough, model.digits(s))}`;
   }
 
   function showTime(m, now) {

@@ -33,11 +33,11 @@ const questions = (() => {
       answer: (m) => {
         const flat = other(m, { tp: 0, tq: 0 });
         const way = (x) => num(Math.abs(x.run.path[0].mean[0]), 2);
-        return `F′μ has to move by ${way(m)}, against ${way(flat)} without likelihoods: l_p pulls b to the right, and l_q pulls the base weights to the left. So δ is ${delta(m)}, against ${delta(flat)}. ${proof(m)}`;
+        return `F′μ has to move by ${way(m)}, against ${way(flat)} without likelihoods: l<sub>p</sub> pulls b to the right, and l<sub>q</sub> pulls the base weights to the left. So δ is ${delta(m)}, against ${delta(flat)}. ${proof(m)}`;
       },
       tries: [
-        "Raise the sharpness of q: the base weights move to y_q, away from where b needs them, and the effective size falls.",
-        "Drag y_p, the orange cross: b follows it.",
+        "Raise the sharpness of q: the base weights move to y<sub>q</sub>, away from where b needs them, and the effective size falls.",
+        "Drag y<sub>p</sub>, the orange cross: b follows it.",
       ],
     },
     plane: {
@@ -53,7 +53,7 @@ const questions = (() => {
     },
     peaked: {
       ask: "How hard is it if the base weights are far from the target?",
-      look: "A sharp likelihood l_q gives almost all base weight to the points near y_q. The target is on the other side.",
+      look: "A sharp likelihood l<sub>q</sub> gives almost all base weight to the points near y<sub>q</sub>. The target is on the other side.",
       guess: "does the gap fall evenly from step to step?",
       answer: (m) => {
         const gaps = m.run.path.map((point) => point.proof.gap);
@@ -104,7 +104,7 @@ const questions = (() => {
       look: "With the norm ∞ the ball around b is a square.",
       guess: "which side of the square does F′μ meet first?",
       answer: (m) =>
-        `When F′μ ends inside a side of the square. δ points straight out of that side, so one coefficient is exactly zero: δ = ${delta(m)}. This is the lasso: the penalty is R (|δ₁| + |δ₂|).`,
+        `When F′μ ends inside a side of the square. δ points straight out of that side, so one coefficient is exactly zero: δ = ${delta(m)}. This is the lasso: the penalty is <span class="whole">R (|δ₁| + |δ₂|)</span>.`,
       tries: [
         "Lower R: F′μ ends in a corner, and both coefficients count.",
         "Choose norm 2: both coefficients are nonzero. With norm 1 and R = 0.6 they are equal in size.",
