@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers costs coverage experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign rigour adversary tables ablation fuzz soak fuzz-readers clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers costs coverage efficiency experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign rigour adversary tables ablation fuzz soak fuzz-readers clean
 
 demo: .venv/.demo
 	$(BIN)/pre-convex demo
@@ -64,6 +64,9 @@ stale:
 
 costs: .venv/.all
 	$(BIN)/python benchmarks/costs.py $(ARGS)
+
+efficiency: .venv/.all
+	$(BIN)/python benchmarks/efficiency.py $(ARGS)
 
 coverage: .venv/.all
 	$(BIN)/python benchmarks/interval_coverage.py $(ARGS)

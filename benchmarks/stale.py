@@ -119,6 +119,16 @@ RESULTS: dict[str, Result] = {
         "python benchmarks/effect_coverage.py --store",
         (*FITS, "pre_convex/applications/balancing.py", *_scripts("effect_coverage")),
     ),
+    "efficiency": Result(
+        _csv("efficiency"),
+        "make efficiency ARGS=--store",
+        (
+            *ENGINE,
+            *(f"pre_convex/statistics/{name}.py" for name in ("logistic", "specification", "inference", "tilted")),
+            *_scripts("efficiency"),
+        ),
+        (("docs/efficiency.md", "efficiency"),),
+    ),
     **{
         f"environments/{kind}-{python}": Result(
             _csv("environments"),

@@ -34,8 +34,8 @@ def teach(folder, *words):
 
 
 def test_lessons_are_numbered_without_a_gap():
-    assert [int(lesson.name) for lesson in NUMBERED] == list(range(1, 14))
-    assert [lesson.name for lesson in LESSONS[13:]] == ["errata"]
+    assert [int(lesson.name) for lesson in NUMBERED] == list(range(1, 15))
+    assert [lesson.name for lesson in LESSONS[14:]] == ["errata"]
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=by_stem)
@@ -139,7 +139,7 @@ def test_a_lesson_is_found_by_number_name_and_file(lesson):
     assert [find_lesson(name) for name in names] == [lesson] * len(names)
 
 
-@pytest.mark.parametrize("name", ["0", "14", "", "x", "1.0", ".py", "of-the-paper"])
+@pytest.mark.parametrize("name", ["0", "15", "", "x", "1.0", ".py", "of-the-paper"])
 def test_an_unknown_lesson_raises_an_error_that_lists_the_lessons(name):
     with pytest.raises(DataError) as error:
         find_lesson(name)
