@@ -302,9 +302,9 @@ class LogisticProblem:
         Parameters
         ----------
         intercept : float
-            α.
+            α, the intercept.
         delta : ndarray of shape (k,)
-            δ.
+            δ, the ratio parameter.
 
         Returns
         -------
@@ -318,9 +318,9 @@ class LogisticProblem:
         Parameters
         ----------
         intercept : float
-            α.
+            α, the intercept.
         delta : ndarray of shape (k,)
-            δ.
+            δ, the ratio parameter.
 
         Returns
         -------
@@ -348,7 +348,7 @@ class LogisticProblem:
         Parameters
         ----------
         delta : array of shape (k,)
-            δ.
+            δ, the ratio parameter.
 
         Returns
         -------
@@ -364,9 +364,9 @@ class LogisticProblem:
         Parameters
         ----------
         intercept : float
-            α.
+            α, the intercept.
         delta : array of shape (k,)
-            δ.
+            δ, the ratio parameter.
 
         Returns
         -------
@@ -387,9 +387,9 @@ class LogisticProblem:
         Parameters
         ----------
         intercept : float
-            α.
+            α, the intercept.
         delta : ndarray of shape (k,)
-            δ.
+            δ, the ratio parameter.
 
         Returns
         -------
@@ -403,9 +403,9 @@ class LogisticProblem:
         Parameters
         ----------
         intercept : float
-            α.
+            α, the intercept.
         delta : ndarray of shape (k,)
-            δ.
+            δ, the ratio parameter.
 
         Returns
         -------

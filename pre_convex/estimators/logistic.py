@@ -311,8 +311,19 @@ class LogisticRatio(PosteriorRatio):
         _ = self.inference()  # refuses a fit with a radius, a penalty or constraints
         return specification_test(self.problem_, self.solution_)
 
-    def bootstrap(self, *arguments: Any, **options: Any) -> NoReturn:
+    def bootstrap(self, replicates: int = 200, *, rng: Rng = 0, jobs: int = 1, progress: bool = False) -> NoReturn:
         """Not available for logistic regression.
+
+        Parameters
+        ----------
+        replicates : int, default 200
+            Number of resamples.
+        rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0
+            Seed or generator of the resamples.
+        jobs : int, default 1
+            Number of processes.
+        progress : bool, default False
+            Whether to show a progress bar.
 
         Raises
         ------
