@@ -89,7 +89,7 @@ def solve_mixture(A: Array, weights: Array, tol: float = 1e-8) -> MixtureSolutio
     weights : ndarray of shape (n,)
         w, which sum to one.
     tol : float, default 1e-8
-        Gap to reach, relative to 1 + |value|.
+        Gap to reach, relative to ``1 + |value|``.
 
     Returns
     -------
