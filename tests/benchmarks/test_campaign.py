@@ -21,8 +21,9 @@ def _benchmarks(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
 
 
-#: share of the campaign's feasible problems that has to be proven; the others have extreme base weights or units
-PROVEN = 0.95
+#: share of the campaign's feasible problems that has to be proven; proofs of the others, with extreme base weights or radii
+#: close to the distance, were a matter of luck before certificates became bounds in real arithmetic
+PROVEN = 0.94
 #: near corners and faces with uneven base weights; norm 1 with a small radius; columns of very different scales; a
 #: radius below the round-off of large columns; a target outside by its last digit, whose certificate was false
 HARD = [13, 57, 64, 161, 345, 497, 629, 834, 1091, 1228, 1577, 1971, 2262, 2638, 3562, 3599, 3826,
