@@ -76,7 +76,7 @@ def outcomes(scenario: Scenario, truth: LinearSurrogate, seed: int) -> dict[str,
     found = explain(predict, X, scenario.perturbation, scenario.n, label=1, n_test=0, rng=seed)
     true_coef = truth.coef / found.unit
     covered = {}
-    centred = Inference(found.fit.problem, found.fit.solution.delta).std_error / found.unit
+    centred = Inference(found.fit.problem, found.fit.solution.delta, kind="centred").std_error / found.unit
     for kind, error in (("hc3", found.std_error), ("centred", centred)):
         inside = np.abs(found.coef - true_coef) <= 1.959964 * error
         covered |= {f"{name}, {kind}": bool(hit) for name, hit in zip(NAMES, inside, strict=True)}

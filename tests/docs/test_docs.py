@@ -107,7 +107,8 @@ def printed_on(page):
     ("page", "path", "functions", "count"),
     [
         ("when-a-fit-warns", "statistics/diagnostics.py",
-         ["_warnings", "_weight_warnings", "_outside", "recession_warnings", "dependence_warnings", "radius_warnings"], 10),
+         ["_warnings", "_weight_warnings", "_outside", "recession_warnings", "dependence_warnings",
+          "radius_warnings"], 10),
         ("when-a-score-or-explanation-warns", "applications/detection/diagnostics.py",
          ["score_warnings", "threshold_warning", "influence_warning"], 7),
         ("when-a-score-or-explanation-warns", "applications/explanation/diagnostics.py",
