@@ -21,8 +21,8 @@ def _benchmarks(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
 
 
-#: share of the campaign's feasible problems that has to be proven; proofs of the others, with extreme base weights or radii
-#: close to the distance, were a matter of luck before certificates became bounds in real arithmetic
+#: share of the campaign's feasible problems that has to be proven; the others have extreme base weights, or a radius
+#: close to the distance, where proofs were a matter of luck before certificates became bounds in real arithmetic
 PROVEN = 0.94
 #: near corners and faces with uneven base weights; norm 1 with a small radius; columns of very different scales; a
 #: radius below the round-off of large columns; a target outside by its last digit, whose certificate was false
