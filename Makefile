@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers costs coverage efficiency experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign rigour adversary tables ablation fuzz soak fuzz-readers clean
+.PHONY: demo test docs linkcheck setup lint format bench bench-scale bench-guard stale solvers peers ratios costs coverage efficiency experiments picture mutate dist dist-check licences test-oldest test-newest test-pinned campaign rigour adversary tables ablation fuzz soak fuzz-readers clean
 
 demo: .venv/.demo
 	$(BIN)/pre-convex demo
@@ -54,6 +54,12 @@ peers: .venv/.all
 	$(PIP) --group peers
 	-$(PIP) --group peers-adapt
 	$(BIN)/python benchmarks/peers.py $(ARGS)
+
+# estimators of a ratio, this package's and others, where the ratio is known; about 25 minutes
+ratios: .venv/.all
+	$(PIP) --group peers
+	-$(PIP) --group peers-adapt
+	$(BIN)/python benchmarks/ratios.py $(ARGS)
 
 solvers: .venv/.all
 	$(BIN)/python benchmarks/solvers.py $(ARGS)

@@ -210,6 +210,12 @@ RESULTS: dict[str, Result] = {
         (*FITS, *_scripts("peers", "peer_ratios", "peer_solvers", "scale"), *SETS, *JUDGE),
         (("benchmarks/README.md", "peers"), ("benchmarks/README.md", "peer-ratios")),
     ),
+    "ratios": Result(
+        _csv("ratios"),
+        "make ratios ARGS=--store",
+        (*FITS, *_scripts("ratios", "ratio_settings")),
+        (("docs/ratios.md", "ratios"), ("docs/ratios.md", "ratios-by-kind")),
+    ),
     "rigour": Result(
         _csv("rigour"),
         "make rigour ARGS=--store",
