@@ -23,7 +23,7 @@ from .._internal.validation import as_choice, as_count, as_matrix, preview
 from ..errors import DataError
 from .features import BaseFeatureMap
 
-__all__ = ["KERNELS", "Kernel", "median_length_scale", "near", "pivoted_cholesky", "typical_length_scale"]
+__all__ = ["KERNELS", "Kernel", "median_length_scale", "near", "pivoted_cholesky", "shortened", "typical_length_scale"]
 
 KERNELS = ("rbf", "laplacian", "polynomial", "additive")
 #: smallest length scale, and inverse of the largest: their squares stay finite
@@ -32,6 +32,8 @@ MIN_SCALE = 1e-100
 MIN_FEATURE = 1e-100
 #: a landmark whose kernel is below this share of its largest value at all rows is far from them
 FAR = 1e-6
+#: share of k(x,x) below which a feature is negligible
+NEGLIGIBLE = 1e-6
 #: with more points than this, landmarks replace the exact factor
 EXACT_POINTS = 4_000
 
@@ -252,3 +254,18 @@ def near(kernel: Kernel, x: Array) -> Kernel:
     if alive.all() or not alive.any():
         return kernel
     return replace(kernel, points=None, factor=None, landmarks=None).fitted(kernel.points[alive])
+
+
+def shortened(kernel: Kernel) -> Kernel:
+    """The fitted kernel without its last features, whose part of k(x,x) is below 1e-6 at all landmarks.
+
+    They change the ratio by nothing that matters. Their moments are known to few digits, so that next to other features
+    with a large penalty no certificate could be given.
+    """
+    assert kernel.points is not None
+    assert kernel.factor is not None
+    pivots = np.square(np.diag(kernel.factor)) / kernel._diagonal(kernel.points).max()
+    rank = max(int((np.minimum.accumulate(pivots) > NEGLIGIBLE).sum()), 1)
+    if rank == len(kernel.points):
+        return kernel
+    return replace(kernel, points=freeze(kernel.points[:rank]), factor=freeze(kernel.factor[:rank, :rank]))

@@ -25,11 +25,11 @@ from .._internal.validation import (
     sample_names,
 )
 from ..data.features import Concatenation, FeatureMap, Linear, Polynomial, make_features
-from ..data.kernels import Kernel
+from ..data.kernels import Kernel, shortened
 from ..data.likelihoods import log_likelihood
 from ..errors import DataError, InfeasibleError, renamed_arguments, warn_caller
 from ..penalties.norms import get_norm
-from ..problem import RatioProblem
+from ..problem import RatioProblem, check_samples
 from ..solution import Solution
 from ..solvers import Settings, solve
 from ..statistics.bootstrap import bootstrap
@@ -52,13 +52,13 @@ from ..statistics.selection import (
     cross_validated_radius,
     radius_noise_df,
 )
-from ..statistics.staged import FeatureChoice
+from ..statistics.staged import FeatureChoice, part_radius
 from ..statistics.tilted import TiltedProblem
 from .advice import infeasible_fit
 from .automatic import automatic_features, is_automatic
 from .reading import in_blocks, read_rows, read_sample, some_rows, split_likelihood, width_of
 from .report import Report, make_report
-from .standardising import feature_units, in_units, kernels_of, parts_of
+from .standardising import feature_units, in_units, kernels_of, own_scale, parts_of
 
 __all__ = ["PosteriorRatio", "UnfittedError"]
 
@@ -90,8 +90,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Relaxation R ≥ 0 of the moment constraint ‖b − F'μ‖ ≤ R; it adds the penalty R‖δ‖_*. It is in standard
         deviations of the features, or in their units with ``standardise=False``. 0 matches the moments exactly, and
         only then are there confidence intervals. ``"auto"`` takes the 1 − alpha quantile of the noise of the moments,
-        which decreases as 1/√n; ``"cv"`` cross-validates. An array, or a dict by name, has one radius for each
-        feature, as in :class:`RatioProblem`.
+        which decreases as 1/√n; with a kernel, the part of the kernel and that of other features each have the
+        penalty with the smallest held-out logistic loss. ``"cv"`` cross-validates one radius by held-out −ℓ. An array,
+        or a dict by name, has one radius for each feature, as in :class:`RatioProblem`.
     norm : {2, inf, 1} or None, default None
         Norm of the moment constraint; δ is penalised by the dual norm. ``norm=2`` shrinks all coefficients,
         ``norm=inf`` is the sparse one: its ℓ1 penalty sets coefficients to zero. ``norm=1`` limits the largest
@@ -317,8 +318,10 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         if self.standardise and (isinstance(self.radius, str) or not problem.with_radius(self.radius).exact):
             unit = feature_units(problem, self.features_)
             problem = problem if np.all(unit == 1.0) else problem._in_units(unit)
+        self.radius_choice_, parts = self._choose_radius(problem, seed)
+        if parts is not None and not np.all(parts == 1.0):
+            unit, problem = unit * parts, problem._in_units(parts)
         self.scale_ = unit
-        self.radius_choice_ = self._choose_radius(problem, seed)
         self.problem_ = problem.with_radius(self.radius if self.radius_choice_ is None else self.radius_choice_.radius)
         self.radius_ = self.problem_.radius
         if kernels_of(self.features_) and not np.all(self.radius_ > 0.0):
@@ -366,7 +369,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         if in_blocks(x_p, x_q):
             return features  # from_blocks refuses a kernel without landmarks
         if isinstance(features, Kernel) and features.length_scale == "cv":
-            samples = (x_p, x_q, log_lik_p, log_lik_q)
+            samples = (*check_samples(x_p, x_q, False)[:2], log_lik_p, log_lik_q)
             with renamed_arguments({"folds": "cv"}):
                 return cross_validated_kernel(features, *samples, folds=self.cv, paired=self.paired, rng=seed)
         kernels = kernels_of(features)
@@ -374,27 +377,32 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             raise DataError("norm", "a kernel needs the norm of its RKHS, which is Euclidean", "use 2")
         if all(kernel.factor is not None for kernel in kernels):
             return features
-        points = np.concatenate([as_matrix(x_p, "x_p"), as_matrix(x_q, "x_q")])
+        points = np.concatenate(check_samples(x_p, x_q, False)[:2])
         rng = as_generator(seed)
         fitted = [part.fitted(points, rng) if isinstance(part, Kernel) else part for part in parts_of(features)]
+        if isinstance(self.radius, str) and self.radius == "auto":
+            fitted = [shortened(part) if isinstance(part, Kernel) else part for part in fitted]
         return fitted[0] if len(fitted) == 1 else Concatenation(tuple(fitted))
 
-    def _choose_radius(self, problem: RatioProblem, seed: Any) -> RadiusChoice | None:
-        """The choice of ``"auto"`` or ``"cv"``; ``None`` when the radius is a number."""
+    def _choose_radius(self, problem: RatioProblem, seed: Any) -> tuple[RadiusChoice | None, Array | None]:
+        """The choice of ``"auto"`` or ``"cv"``, and units of the features if parts have penalties of their own."""
         if isinstance(self.radius, str) and self.radius not in ("auto", "cv"):
             raise DataError("radius", f"{self.radius!r} is not known", "use a number, 'auto' or 'cv'")
         if self.feature_choice_ is not None:
-            return RadiusChoice(self.feature_choice_.radius, "cv")
+            return RadiusChoice(self.feature_choice_.radius, "cv"), None
         if not isinstance(self.radius, str):
-            return None
+            return None, None
         if self._has_terms:
             raise DataError(
                 "radius", f"{self.radius!r} does not take a penalty or constraints into account", "pass a number"
             )
-        if self.radius == "auto":
-            return automatic_radius(problem, alpha=self.alpha, rng=seed)
         with renamed_arguments({"folds": "cv"}):
-            return cross_validated_radius(problem, folds=self.cv, one_se=self.one_se, rng=seed)
+            if self.radius == "cv":
+                return cross_validated_radius(problem, folds=self.cv, one_se=self.one_se, rng=seed), None
+            if not kernels_of(self.features_):
+                return automatic_radius(problem, alpha=self.alpha, rng=seed), None
+            radius, parts = part_radius(problem, own_scale(self.features_, problem.k), folds=self.cv, rng=seed)
+            return RadiusChoice(radius, "auto"), parts
 
     @property
     def mu_(self) -> Array:

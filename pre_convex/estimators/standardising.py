@@ -17,7 +17,7 @@ from ..data.rows import Rows
 from ..data.scaled import Scaled
 from ..problem import RatioProblem
 
-__all__ = ["feature_units", "in_units", "kernels_of", "parts_of"]
+__all__ = ["feature_units", "in_units", "kernels_of", "own_scale", "parts_of"]
 
 #: share of a mean below which a standard deviation is round-off
 ROUND_OFF = 1e-13
@@ -52,7 +52,7 @@ def feature_units(problem: RatioProblem, features: FeatureMap) -> Array:
     unit = _spread(problem.rows)
     if problem.rows_p is not None and not unit.all():
         unit = np.where(unit > 0.0, unit, _spread(problem.rows_p))
-    return read_only(np.where((unit > 0.0) & ~_own_scale(features, problem.k), unit, 1.0))
+    return read_only(np.where((unit > 0.0) & ~own_scale(features, problem.k), unit, 1.0))
 
 
 def in_units(function: Any, unit: Array) -> Any:
@@ -84,7 +84,7 @@ def _squares(rows: Rows, mean: Array) -> Array:
     return total
 
 
-def _own_scale(features: FeatureMap, k: int) -> Mask:
+def own_scale(features: FeatureMap, k: int) -> Mask:
     """Which of the k features have a scale of their own: those of kernels and of ``features="auto"``."""
     parts = parts_of(features)
     own = [part for part in parts if isinstance(part, Kernel | Scaled)]

@@ -16,17 +16,18 @@ import numpy as np
 from .._internal.entropy import log_normalise
 from .._internal.rng import Rng, as_generator
 from .._internal.threads import single_threaded_blas
-from .._internal.typing import Array, Index
+from .._internal.typing import Array, Index, Mask
 from .._internal.validation import MAX_ENTRY, as_choice, as_count, as_flag, as_matrix
 from ..data.features import Concatenation, FeatureMap, Linear, Polynomial
-from ..data.kernels import Kernel, typical_length_scale
+from ..data.kernels import Kernel, shortened, typical_length_scale
 from ..data.likelihoods import log_likelihood
 from ..data.scaled import Scaled
 from ..errors import DataError, PreConvexError
 from ..logistic import LogisticProblem
+from ..problem import RatioProblem, as_problem
 from .ridge import KullbackLeibler, Logistic, Loss, Sample, ridge, standardisation
 
-__all__ = ["Candidate", "FeatureChoice", "staged_features"]
+__all__ = ["Candidate", "FeatureChoice", "part_radius", "staged_features"]
 
 LOSSES: dict[str, type[Loss]] = {"kl": KullbackLeibler, "logistic": Logistic}
 #: penalties of a path as shares of its first, which is this many times the trace or mean of the Hessian
@@ -184,6 +185,75 @@ def staged_features(
     return Scaled(part, centre, scale, factors, low, high), FeatureChoice(best.name, search.table(best), radius)
 
 
+@single_threaded_blas()
+def part_radius(problem: RatioProblem, kernel: Mask, *, folds: int = 5, rng: Rng = 0) -> tuple[float, Array]:
+    """Radius of a problem with kernel features, and units that give kernels and other features a share of their own.
+
+    The noise of the moments says little about a kernel, whose norm is the sum of many of them: a radius that exceeds it
+    shrinks the ratio to a constant. So each part has the ridge with the best held-out logistic loss [RIDGE].
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        A problem in memory; its radius is not used.
+    kernel : ndarray of bool, shape (k,)
+        Which features are those of kernels.
+    folds : int, default 5
+        Number of folds, at least 2.
+    rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0
+        Seed or generator of the folds.
+
+    Returns
+    -------
+    radius : float
+        R with ``norm=2`` for the features divided by their units.
+    units : ndarray of shape (k,)
+        Ones for the first part, and the same number for the features of the other.
+
+    Examples
+    --------
+    >>> from pre_convex import Kernel, Linear
+    >>> rng = np.random.default_rng(0)
+    >>> x_p, x_q = rng.normal(0.5, 1.0, (200, 1)), rng.normal(size=(200, 1))
+    >>> features = Linear() + Kernel().fitted(x_q[:5])
+    >>> problem = RatioProblem.from_samples(x_p, x_q, features=features)
+    >>> radius, units = part_radius(problem, np.arange(problem.k) > 0)
+    >>> radius > 0.0, len(set(units))
+    (True, 2)
+    """
+    problem = as_problem(problem)
+    problem.require_exponential("auto")
+    kernel = np.asarray(kernel)
+    if kernel.shape != (problem.k,) or kernel.dtype != bool:
+        raise DataError("kernel", f"does not say which of the {problem.k} features are kernels", "pass booleans")
+    if problem.features_p is None or problem.log_weights_p is None:
+        raise DataError(
+            "radius", "'auto' needs the p samples in memory", "pass arrays of samples, or a number as radius"
+        )
+    n_p, n_q = len(problem.features_p), problem.n_q
+    if as_count(folds, "folds", 2) > min(n_p, n_q):
+        reason = f"{folds} folds need {folds} rows in each sample, not {n_p} and {n_q}"
+        raise DataError("folds", reason, "use fewer folds or more rows")
+    order = np.argsort(kernel, kind="stable")
+    F = np.concatenate([problem.features_p, problem.features_q])[:, order] - problem.target[order]
+    weight = np.exp(np.concatenate([problem.log_weights_p, problem.log_base]))
+    sample = Sample(F, np.repeat([True, False], [n_p, n_q]), weight, np.zeros(len(F)))
+    generator = as_generator(rng)
+    fold_q = generator.permutation(n_q) % folds
+    fold_p = fold_q if problem.paired else generator.permutation(n_p) % folds
+    search = _Search(sample, KullbackLeibler, np.concatenate([fold_p, fold_q]), folds, generator)
+    first, others = None, int((~kernel).sum())
+    if others:
+        first = search._path("features", (), F[:, :others], None)
+    best = search._path("kernel", (), F[:, others:], first)
+    theta, _ = ridge(KullbackLeibler(best.F, sample), weight, best.penalty, best.theta[0], None, 1e-12)
+    relative = np.sqrt(best.penalty[0] / best.penalty)
+    units = np.empty(problem.k)
+    units[order] = 1.0 / relative
+    radius = float(best.penalty[0] * np.linalg.norm(theta / relative))
+    return radius or float(np.linalg.norm(problem.gradient(np.zeros(problem.k)))) or 1e-6, units
+
+
 class _Search:
     """Both stages on standardised columns."""
 
@@ -226,7 +296,7 @@ class _Search:
             unit = typical_length_scale(x[positive], kind)
             for multiple in LENGTH_SCALES:
                 try:
-                    kernel = Kernel(kind, length_scale=multiple * unit).fitted(x[chosen])
+                    kernel = shortened(Kernel(kind, length_scale=multiple * unit).fitted(x[chosen]))
                 except PreConvexError:  # a length scale beyond 1e100
                     continue
                 made.append((kernel, f"{kind} {multiple:g}"))

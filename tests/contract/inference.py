@@ -11,7 +11,7 @@ import pre_convex as pre
 from pre_convex.statistics.bootstrap import bootstrap
 from pre_convex.statistics.diagnostics import pareto_k
 from pre_convex.statistics.selection import automatic_radius, cross_validated_kernel, cross_validated_radius
-from pre_convex.statistics.staged import staged_features
+from pre_convex.statistics.staged import part_radius, staged_features
 from pre_convex.statistics.theory import conditions, min_eigenvalue, min_eigenvalue_in_ball, weyl_bound
 from pre_convex.statistics.weighted_chi2 import weighted_chi2_sf
 
@@ -111,6 +111,17 @@ def choosing() -> Iterator[Row]:
 
     def staged(**changes: Any) -> Any:
         return staged_features(**{"x_p": X_P, "x_q": X_Q, **changes})
+
+    def parts(**changes: Any) -> Any:
+        return part_radius(**{"problem": PROBLEM, "kernel": np.array([False, True]), **changes})
+
+    yield from problem("part_radius", "problem", lambda p: parts(problem=p))
+    yield Row("part_radius", "problem", "without a p side", lambda: parts(problem=BARE), named="radius")
+    yield Row("part_radius", "problem", "read block by block", lambda: parts(problem=BLOCKS), named="radius")
+    yield from count("part_radius", "folds", lambda n: parts(folds=n))
+    yield Row("part_radius", "folds", "more than rows", lambda: parts(folds=31))
+    for kind, value in {"too short": [True], "None": None, "numbers": [0.0, 2.0], "text": "rbf"}.items():
+        yield Row("part_radius", "kernel", kind, lambda v=value: parts(kernel=v))
 
     for side, good in (("x_p", X_P), ("x_q", X_Q)):
         yield from matrix("staged_features", side, lambda x, s=side: staged(**{s: x}), good)

@@ -44,8 +44,8 @@ def test_a_kernel_fit_is_the_dual_on_the_gram_matrix(kind, n):
 def test_the_length_scale_is_cross_validated():
     x_p, x_q = bimodal(0, 100)
     held_p, held_q = bimodal(1)
-    chosen = pre.KLIEP(pre.Kernel(length_scale="cv"), radius="auto").fit(x_p, x_q)
-    wide = pre.KLIEP(pre.Kernel(length_scale=50.0), radius="auto").fit(x_p, x_q)
+    chosen = pre.KLIEP(pre.Kernel(length_scale="cv"), radius="cv").fit(x_p, x_q)
+    wide = pre.KLIEP(pre.Kernel(length_scale=50.0), radius="cv").fit(x_p, x_q)
     assert chosen.features_.length_scale < 5.0
     assert chosen.score(held_p, held_q) > wide.score(held_p, held_q)
 
@@ -78,3 +78,27 @@ def test_a_cross_validated_kernel_fits_ordinary_data(name, radius):
     fit = pre.KLIEP(pre.Kernel(length_scale="cv"), radius=radius).fit(x_p, x_q)
     assert fit.solution_.status.ok
     assert np.isfinite(fit.log_ratio(x_q)).all()
+
+
+@pytest.mark.parametrize(
+    "features", [pre.Kernel(), pre.Polynomial() + pre.Kernel(landmarks=60)], ids=["alone", "parts"]
+)
+def test_the_automatic_radius_of_a_kernel_does_not_shrink_two_bumps_away(features):
+    x_p, x_q = bimodal(3)
+    fit = pre.KLIEP(features, radius="auto").fit(x_p, x_q)
+    density = [np.exp(-0.5 * np.square((x_q[:, 0] - m) / 0.5)) / 0.5 for m in (-2.0, 2.0)]
+    truth = 0.5 * sum(density) * 1.5 * np.exp(0.5 * np.square(x_q[:, 0] / 1.5))
+    assert np.corrcoef(fit.ratio(x_q), truth)[0, 1] > 0.95
+    assert fit.radius_choice_.method == "auto"
+    assert fit.solution_.status is pre.Status.OPTIMAL
+
+
+def test_the_landmarks_of_frames_are_matched_by_name():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    x_p, x_q = rng.normal(0.5, 1.0, (60, 2)) * [1.0, 9.0], rng.normal(size=(60, 2)) * [1.0, 9.0]
+    frame = pd.DataFrame(x_q, columns=["u", "v"])[["v", "u"]]
+    for kernel in (pre.Kernel(landmarks=20), pre.Kernel(length_scale="cv", landmarks=20)):
+        plain = pre.KLIEP(kernel, radius=0.1).fit(x_p, x_q)
+        named = pre.KLIEP(kernel, radius=0.1).fit(pd.DataFrame(x_p, columns=["u", "v"]), frame)
+        np.testing.assert_allclose(named.log_ratio(frame), plain.log_ratio(x_q), atol=1e-6)
