@@ -402,7 +402,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             if not kernels_of(self.features_):
                 return automatic_radius(problem, alpha=self.alpha, rng=seed), None
             radius, parts = part_radius(problem, own_scale(self.features_, problem.k), folds=self.cv, rng=seed)
-            return RadiusChoice(radius, "auto"), parts
+            return RadiusChoice(radius, "cv"), parts
 
     @property
     def mu_(self) -> Array:

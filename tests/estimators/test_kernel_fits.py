@@ -89,7 +89,7 @@ def test_the_automatic_radius_of_a_kernel_does_not_shrink_two_bumps_away(feature
     density = [np.exp(-0.5 * np.square((x_q[:, 0] - m) / 0.5)) / 0.5 for m in (-2.0, 2.0)]
     truth = 0.5 * sum(density) * 1.5 * np.exp(0.5 * np.square(x_q[:, 0] / 1.5))
     assert np.corrcoef(fit.ratio(x_q), truth)[0, 1] > 0.95
-    assert fit.radius_choice_.method == "auto"
+    assert fit.radius_choice_.method == "cv"
     assert fit.solution_.status is pre.Status.OPTIMAL
 
 
