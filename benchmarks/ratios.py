@@ -24,6 +24,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -293,19 +294,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=REPEATS, help="draws of each setting")
     parser.add_argument("--store", action="store_true", help="write the results and the page that shows them")
+    parser.add_argument("--jobs", type=int, default=1, help="estimators that run at the same time, each in a process")
     parser.add_argument("--only", default="", help="part of an estimator's name")
     args = parser.parse_args()
     rows: list[Row] = []
     todo = runs((*SETTINGS, *SPLITS), args.repeats)
-    for estimator in ESTIMATORS:
-        if args.only not in estimator.name:
-            continue
+    chosen = [one for one in ESTIMATORS if args.only in one.name]
+    for estimator in chosen:
         if find_spec(estimator.module) is None:
             print(f"{estimator.name}: {estimator.module} is not installed")
-            continue
+
+    def run(estimator: Estimator) -> list[Row]:
         start = time.perf_counter()
-        rows += rows_of(estimator, todo)
+        found = list(rows_of(estimator, todo))
         print(f"{estimator.name}: {time.perf_counter() - start:.0f} s", flush=True)
+        return found
+
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for found in pool.map(run, [one for one in chosen if find_spec(one.module) is not None]):
+            rows += found
     tables = {"ratios": summary(rows), "ratios-by-kind": by_kind(rows)}
     print("\n\n".join("\n".join(table) for table in tables.values()))
     if args.store:
