@@ -65,6 +65,12 @@ def correlated(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return pre.RatioProblem(np.zeros(k), F).gradient(delta), F
 
 
+def frozen(b: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same, read-only: a pass over larger arrays than are copied would spend a third of its time on a checksum."""
+    F.flags.writeable = False
+    return b, F
+
+
 KINDS = {"isotropic": isotropic, "correlated": correlated}
 
 
@@ -133,7 +139,7 @@ def passes(quick: bool) -> Iterator[Row]:
 def plain_rows(n: int) -> Iterator[Row]:
     """A solve without penalty, with 20 and 50 columns."""
     for k, (kind, make) in itertools.product((20, 50), KINDS.items()):
-        problem = pre.RatioProblem(*make(n, k))
+        problem = pre.RatioProblem(*frozen(*make(n, k)))
         found = solve(problem)
         value = ratio(lambda p=problem: solve(p), lambda p=problem, d=found.delta: p.tilt(d))
         aim = "<= 4" if kind == "isotropic" else "<= 4.5"
@@ -156,7 +162,7 @@ def penalties(quick: bool) -> Iterator[Row]:
 def penalty_rows(n: int) -> Iterator[Row]:
     """A solve with a radius in each norm."""
     for k, (kind, make) in itertools.product((20, 50), KINDS.items()):
-        plain = pre.RatioProblem(*make(n, k))
+        plain = pre.RatioProblem(*frozen(*make(n, k)))
         unit = partial(plain.tilt, solve(plain).delta)
         for name, norm in NORMS.items():
             problem = plain.with_radius(0.05, norm=norm)
@@ -179,7 +185,7 @@ CONSTRAINTS = {
 def constraint_rows(n: int) -> Iterator[Row]:
     """A solve with a constraint on delta."""
     for k, (kind, make) in itertools.product((20, 50), KINDS.items()):
-        problem = pre.RatioProblem(*make(n, k))
+        problem = pre.RatioProblem(*frozen(*make(n, k)))
         unit = partial(problem.tilt, solve(problem).delta)
         for name, constraints in CONSTRAINTS.items():
             task = partial(solve, problem, constraints=constraints)
