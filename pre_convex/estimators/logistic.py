@@ -358,7 +358,8 @@ class LogisticRatio(PosteriorRatio):
         ess = [effective_sample_size(safe_log(weights)) for weights in (weight_p, weight_q, fitted.mu)]
         needed = max(MIN_ESS, MIN_ESS_PER_FEATURE * fitted.problem.k)
         warnings = [
-            f"ESS of the {side} posterior is {size:.0f}: few rows of either sample are near its observation"
+            f"ESS of the {side} posterior is {size:.0f}: few rows of either sample are near its observation; "
+            "draw more there"
             for side, size in zip("pq", ess, strict=False)
             if size < needed
         ]
