@@ -206,5 +206,5 @@ EXEMPT = {
         f"LogisticProblem.{name}": "called by the engines"
         for name in ("in_units", "theta", "intercept_of", "scores", "probabilities", "weights")
     },
-    "LogisticRatio.bootstrap": "always raises",
+    **dict.fromkeys(("LogisticRatio.bootstrap", "LogisticRatio.debiased"), "always raises"),
 }
