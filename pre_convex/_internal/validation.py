@@ -183,7 +183,10 @@ def _from_frame(x: Any, name: str) -> Any:
     series = [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
     for column in series:
         if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-            raise DataError(name, f"column {column.name!r} has type {column.dtype}", "encode it as numbers")
+            remedy = "encode it as numbers" + (
+                "" if isinstance(frame, nw.Series) else ", such as by pandas.get_dummies"
+            )
+            raise DataError(name, f"column {column.name!r} has type {column.dtype}", remedy)
     if not series:
         return np.zeros((len(frame), 0))
     columns = [np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float) for column in series]

@@ -119,7 +119,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
     >>> y = X[:, 0] + 2.0 * treatment + rng.normal(size=400)
     >>> fit = Balance().fit(X, treatment, y)
     >>> print(fit.effect_)
-    ATT 2.075661, std err 0.1172, 95 % [1.846008, 2.305314]
+    ATT 2.0757, std err 0.1172, 95 % [1.8460, 2.3053]
     """
 
     def __init__(
@@ -235,7 +235,8 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         try:
             return Group(rows, problem, solve(problem, tol=self.tol, settings=self.settings))
         except InfeasibleError as error:
-            raise _in_words(error, problem) from error
+            limits = {"widen the bounds": self.bounds, "raise max_weight": self.max_weight}
+            raise _in_words(error, problem, [text for text, limit in limits.items() if limit is not None]) from error
 
     def _bounds(self, rows: Mask, scale: float) -> Any:
         """Bounds of some rows; malformed ones are left to the checks of the problem."""
@@ -416,8 +417,8 @@ def _base_weights(x: Any, n: int) -> Array:
     return base
 
 
-def _in_words(error: InfeasibleError, problem: RatioProblem) -> InfeasibleError:
-    """The same error in terms of covariates and weights, with the radius that would work."""
+def _in_words(error: InfeasibleError, problem: RatioProblem, wider: list[str]) -> InfeasibleError:
+    """The same error in terms of covariates and weights, with the radius that would work, and the limits to widen."""
     within = " within the bounds" if problem.link.bounded else ""
     conflict = error.conflict
     names = [*conflict[:-1], f"and {conflict[-1]}"] if 1 < len(conflict) <= MAX_NAMES else list(conflict[:MAX_NAMES])
@@ -428,7 +429,7 @@ def _in_words(error: InfeasibleError, problem: RatioProblem) -> InfeasibleError:
     if len(conflict) == 1:
         reason = f"No weights{within} balance {listed}{to}."
     elif conflict:
-        reason = f"No weights{within} balance {listed} together{to}; without any one of them the rest can be."
+        reason = f"No weights{within} balance {listed} together{to}; leave any one of them out, and the rest can be."
     remedies, advice = [], error.advice
     kept = dict(zip(problem.feature_names, np.broadcast_to(problem.radius, problem.k).tolist(), strict=True))
     larger = {name: x for name, x in error.advised_relaxation.items() if x != kept[name]}
@@ -436,10 +437,9 @@ def _in_words(error: InfeasibleError, problem: RatioProblem) -> InfeasibleError:
     if 0 < len(larger) <= MAX_NAMES and len(others) < 2:
         radii = ", ".join(f"{name!r}: {x:g}" for name, x in larger.items())
         rest = others.pop() if others else 0.0
-        remedies.append(f"Balance(radius={{{radii}{f', ...: {rest:g}' if rest else ''}}}), in standard deviations")
+        remedies.append(f"pass radius={{{radii}{f', ...: {rest:g}' if rest else ''}}}, in standard deviations")
         advice = ({"radius": {**larger, **({...: rest} if rest else {})}},)
-    remedies += ["widen the bounds"] if problem.link.bounded else []
-    remedies.append("leave covariates out")
+    remedies += [*wider, "leave covariates out"]
     message = f"{reason} Remedies: {'; '.join(remedies)}."
     return InfeasibleError(message, error.solution, error.hull, error.outside, error.advised_relaxation, advice)
 

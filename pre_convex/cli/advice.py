@@ -20,17 +20,25 @@ def without_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def advising_options() -> Iterator[None]:
-    """Turn an :class:`InfeasibleError` inside into one whose remedies are options of a command."""
+def advising_options(*others: str, each: bool = False) -> Iterator[None]:
+    """Turn an :class:`InfeasibleError` inside into one whose remedies are options of a command.
+
+    Parameters
+    ----------
+    *others : str
+        Remedies that do not depend on the error.
+    each : bool, default False
+        Whether the command applies its radius to each feature, so that the largest of several advised ones is enough.
+    """
     try:
         yield
     except InfeasibleError as error:
         facts, _, remedies = str(error).partition(" Remedies: ")
-        radii = [one["radius"] for one in error.advice if isinstance(one["radius"], str | float)]
-        options = [f"--radius {radius}" for radius in radii]
+        advised = [one["radius"] for one in error.advice]
+        radii = [max(radius.values()) if each and isinstance(radius, dict) else radius for radius in advised]
+        options = [f"--radius {radius}" for radius in radii if isinstance(radius, str | float)]
         texts = [f"pass {' or '.join(options)}"] if options else []
         if error.drop and f"drop {error.drop[0]}" in remedies:  # several columns may belong to one of categories
             names = dict.fromkeys(name.split("=")[0] for name in error.drop)
             texts.append(f"pass --exclude {','.join(names)}")
-        texts.append("add rows of Q where those of P are")
-        raise SolveError(f"{facts} Remedies: {'; '.join(texts)}.", error.solution) from error
+        raise SolveError(f"{facts} Remedies: {'; '.join([*texts, *others])}.", error.solution) from error

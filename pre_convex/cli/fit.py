@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..estimators.posterior_ratio import PosteriorRatio
     from ..estimators.report import Report
 
+#: remedy of infeasible fits that needs no option
+MORE_ROWS = "add rows of Q where those of P are"
 #: files that may be written
 OUTPUTS = (
     *("fit.npz", "results.json", "coefficients.csv", "weights.csv"),
@@ -60,7 +62,11 @@ def fit(
         str | None, typer.Option(help="Column of Q with log-likelihoods; without it, all are zero.")
     ] = None,
     features: Annotated[
-        str, typer.Option(help="Feature map: linear, polynomial, autocorrelation, lag-products or kernel.")
+        str,
+        typer.Option(
+            help="Features: linear (means), polynomial (adds squares), quadratic (adds products too), autocorrelation, "
+            "lag-products, kernel, or auto (chosen on held-out rows)."
+        ),
     ] = "linear",
     formulation: Annotated[str, typer.Option(help="Program for a cone solver: primal or dual.")] = "primal",
     solver: Annotated[
@@ -110,7 +116,7 @@ def fit(
     (x_p, x_q), levels = read_samples((p, q), wanted, roles)
     report_dropped((p, q), (x_p, x_q))
     likelihoods = [x.others.get(option) for x, (option, _) in zip((x_p, x_q), options, strict=True)]
-    with renamed_arguments({"lags": "--features", "cv": "--radius"}), without_warnings(), advising_options():
+    with renamed_arguments({"lags": "--features", "cv": "--radius"}), without_warnings(), advising_options(MORE_ROWS):
         estimator.fit(x_p.table, x_q.table, *(likelihoods if type(estimator) is PosteriorRatio else ()))
     show(str(estimator.summary(level)))
     if out is not None:

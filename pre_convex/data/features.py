@@ -358,10 +358,11 @@ def make_features(features: Any) -> FeatureMap:
     """
     if isinstance(features, str):
         if features == "auto":
-            raise DataError("features", "'auto' works in an estimator only", "pass a map, or use an estimator")
+            raise DataError("features", "'auto' works in estimators of a ratio only", "pass another name or a map")
         classes = feature_classes()
         if features not in classes:
-            raise DataError("features", f"{features!r} is not known", f"use one of {', '.join(classes)}, or a function")
+            known = f"use one of {', '.join(classes)}, a function, or 'auto' in an estimator of a ratio"
+            raise DataError("features", f"{features!r} is not known", known)
         return classes[features]()
     if isinstance(features, type):
         raise DataError("features", f"{features.__name__} is a class", f"pass an instance, {features.__name__}(...)")

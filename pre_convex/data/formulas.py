@@ -46,7 +46,9 @@ def formula_features(formula: str, frame: Any) -> tuple[Array, tuple[str, ...]]:
         matrix = formulaic.model_matrix(formula, _in_doubles(frame), context=None, na_action="raise", output="numpy")
         names = tuple(matrix.model_spec.column_names)
     except Exception as error:  # formulaic runs the user's expressions
-        raise DataError("formula", first_line(error), "use columns of X") from error
+        missing = "null values" in str(error)
+        remedy = "drop those rows or fill them in first" if missing else "use columns of X"
+        raise DataError("formula", first_line(error).rstrip("."), remedy) from error
     kept = [i for i, name in enumerate(names) if name != "Intercept"]
     if not kept:
         raise DataError("formula", f"{preview(formula)} has no terms", "pass one such as 'age + educ'")

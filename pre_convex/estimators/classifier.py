@@ -189,5 +189,5 @@ def _labels(y: Any) -> Any:
             labels = column_or_1d(np.asarray(y), warn=True)
             check_classification_targets(labels)
     except (TypeError, ValueError) as error:
-        raise DataError("y", str(error).splitlines()[0], "pass one label per row") from error
+        raise DataError("y", str(error).splitlines()[0].rstrip("."), "pass one label per row") from error
     return labels

@@ -61,7 +61,21 @@ class Effect:
 
     def __str__(self) -> str:
         lower, upper = self.interval()
-        return f"{self.name} {self.estimate:.7g}, std err {self.std_error:.4g}, 95 % [{lower:.7g}, {upper:.7g}]"
+        places = _decimals(self.estimate, self.std_error)
+        estimate, error, low, high = (f"{x:.{places}f}" for x in (self.estimate, self.std_error, lower, upper))
+        return f"{self.name} {estimate}, std err {error}, 95 % [{low}, {high}]"
+
+    __repr__ = __str__
+
+
+def _decimals(estimate: float, std_error: float) -> int:
+    """Decimals that show four digits of the standard error, but at most nine of the estimate."""
+    places = [
+        digits - 1 - math.floor(math.log10(abs(x)))
+        for x, digits in ((estimate, 9), (std_error, 4))
+        if math.isfinite(x) and x != 0.0
+    ]
+    return max(0, min(places, default=3))
 
 
 class WeightedMean(NamedTuple):

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 import pre_convex as pre
-from pre_convex.statistics.effects import weighted_mean
+from pre_convex.statistics.effects import Effect, weighted_mean
 
 ESTIMANDS = ("ATT", "ATE", "ATC")
 MEMBERS = {
@@ -180,5 +180,15 @@ def test_covariates_in_conflict_are_named_with_a_radius_that_works(parameters):
         pre.Balance(**parameters).fit(rows, treated)
     assert error.value.conflict == ("age", "dose")
     (advice,) = error.value.advice
-    assert "Balance(radius={" in str(error.value)
+    assert "pass radius={" in str(error.value)
     assert pre.Balance(**{**parameters, **advice}).fit(rows, treated).solutions_["control"].status.ok
+
+
+def test_effect_shows_the_digits_that_its_standard_error_justifies():
+    def shown(estimate, std_error):
+        return str(Effect("ATT", estimate, std_error, np.zeros(1)))
+
+    assert shown(1270.7347, 646.2) == "ATT 1270.7, std err 646.2, 95 % [4.2, 2537.3]"
+    assert shown(2808490.2, 146900.0).startswith("ATT 2808490, std err 146900, ")
+    assert shown(78.88271195, 1e-13).startswith("ATT 78.8827120, std err 0.0000000, ")  # at most nine digits
+    assert shown(np.nan, np.nan) == "ATT nan, std err nan, 95 % [nan, nan]"

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 
 import numpy as np
 import pytest
@@ -147,3 +148,17 @@ def test_groups_are_balanced(folder, run_here):
 @pytest.mark.parametrize("command", ["balance", "demo", "detect", "explore", "fit", "predict", "solvers", "teach"])
 def test_every_command_has_an_example(run_here, command):
     assert f"pre-convex {command}" in " ".join(run_here(command, "--help").stdout.split())
+
+
+def test_groups_in_conflict_advise_options_that_work(tmp_path, run_here):
+    rng = np.random.default_rng(0)
+    treated = np.arange(200) < 60
+    rows = pd.DataFrame({"age": rng.normal(size=200) + 1.5 * treated, "treated": 1 * treated})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    command = ("balance", "rows.csv", "--columns", "age", "--treatment", "treated", "--max-weight", "0.02")
+    refused = run_here(*command, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--max-weight" in refused.stderr
+    assert "--exclude" in refused.stderr
+    radius = re.search(r"--radius ([\d.]+\d)", refused.stderr).group(1)
+    assert run_here(*command, "--radius", radius, cwd=tmp_path).returncode == 0
