@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import itertools
 import json
 import logging
 import math
 import operator
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -45,6 +47,7 @@ BUDGET, REPEATS, FULL = 40.0, 9, True
 CLOCK: Callable[[], float] = time.perf_counter
 SIGNS = {"<=": operator.le, ">=": operator.ge, ">": operator.gt}
 Row = dict[str, object]
+COLUMNS = ("work", "measured", "unit", "aim", "met", "gap", "notes")
 
 
 def isotropic(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -708,6 +711,35 @@ def show(found: Row) -> None:
     print(f"{found['work']:78} {figures} {found['notes']}", flush=True)
 
 
+#: mark of stored rows that a run did not reach
+EARLIER = " (earlier engine)"
+
+
+def taken(output: str, stored: list[Row]) -> list[Row]:
+    """Stored rows with the figures that an interrupted run has printed; those that it did not reach are marked.
+
+    ``output`` is what :func:`show` printed.
+    """
+    rows: list[Row] = []
+    for old in stored:
+        work = str(old["work"]).removesuffix(EARLIER)
+        lines = [x for x in output.splitlines() if x.startswith(work + " ") and f" {old['unit']}" in x]
+        line = lines[0] if lines else None
+        if line is None:
+            rows.append({**old, "work": work + EARLIER})
+            continue
+        measured, rest = line.removeprefix(work).strip().split(" ", 1)
+        rest = rest.removeprefix(str(old["unit"])).strip().removeprefix(str(old["aim"])).strip()
+        fields = {"met": r"(?:yes|no)\b", "gap": r"\d\.\de[-+]\d+"}
+        new = {**old, "work": work, "measured": measured}
+        for name, pattern in fields.items():
+            found = re.match(pattern, rest)
+            new[name] = found[0] if found else ""
+            rest = rest[len(str(new[name])) :].strip()
+        rows.append({**new, "notes": rest})
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     names = [make.__name__ for make in ROWS]
@@ -716,6 +748,7 @@ def main() -> None:
     parser.add_argument("--processor", action="store_true", help="the processor's time instead of the clock's")
     parser.add_argument("--big", metavar="FILE", help="a large .npy file of standard normal rows, instead of a new one")
     parser.add_argument("--store", action="store_true", help="write the results file and the tables on the pages")
+    parser.add_argument("--take", metavar="FILE", type=Path, help="store what an interrupted run printed to this file")
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
@@ -729,8 +762,13 @@ def main() -> None:
         print(
             f"the machine is busy (load {os.getloadavg()[0]:.1f}): figures are provisional, mainly for small problems"
         )
-    rows = run(arguments.only, arguments.quick, arguments.big, arguments.processor)
-    if arguments.store:
+    if arguments.take:
+        with (Path(__file__).parent / "results" / "scale.csv").open(newline="") as file:
+            stored = [{name: line[name] for name in COLUMNS} for line in csv.DictReader(file)]
+        rows = taken(arguments.take.read_text(encoding="utf-8"), stored)
+    else:
+        rows = run(arguments.only, arguments.quick, arguments.big, arguments.processor)
+    if arguments.store or arguments.take:
         packages = ["pre_convex", "numpy", "scipy", "cvxpy", "clarabel", "dask"]
         packages += ["empirical_calibration"] if find_spec("empirical_calibration") else []
         path = store("scale", rows, tuple(packages))

@@ -61,3 +61,17 @@ def test_targets_of_the_memory_rows_lie_where_their_names_say():
         "on a vertex": "BOUNDARY",
         "outside": "INFEASIBLE",
     }
+
+
+def test_rows_of_an_interrupted_run_are_taken_from_its_output(capsys):
+    new = [
+        scale.row("solve, n = 10, R = 0", 3.25, scale.PASSES, "<= 4", 5e-10, "a note, with 2.0 numbers"),
+        scale.row("solve, n = 10, R = 0, one thread", 0.5, scale.FASTER, ">= 1", None),
+        scale.row("RatioProblem(b, F)", 1.5, scale.PASSES),
+    ]
+    for found in new:
+        scale.show(found)
+    old = [{**found, "measured": "9.99", "gap": "", "notes": "old"} for found in new]
+    missing = {**old[0], "work": "import pre_convex"}
+    rows = scale.taken(capsys.readouterr().out, [*old, missing])
+    assert rows == [*new, {**missing, "work": "import pre_convex (earlier engine)"}]
