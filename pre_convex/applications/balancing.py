@@ -421,9 +421,9 @@ def _in_words(error: InfeasibleError, problem: RatioProblem, wider: list[str]) -
     """The same error in terms of covariates and weights, with the radius that would work, and the limits to widen."""
     within = " within the bounds" if problem.link.bounded else ""
     conflict = error.conflict
-    names = [*conflict[:-1], f"and {conflict[-1]}"] if 1 < len(conflict) <= MAX_NAMES else list(conflict[:MAX_NAMES])
-    listed = (" " if len(names) == 2 else ", ").join(names)
-    listed += f" and {len(conflict) - MAX_NAMES} others" if len(conflict) > MAX_NAMES else ""
+    more = len(conflict) - MAX_NAMES
+    names = list(conflict) if more < 2 else [*conflict[:MAX_NAMES], f"{more} others"]
+    listed = " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
     to = "" if problem.exact else " to within the radius"
     reason = f"No weights{within} balance these covariates{to}."
     if len(conflict) == 1:
