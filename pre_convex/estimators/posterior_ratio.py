@@ -106,8 +106,8 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Returns a list of convex cvxpy constraints on δ, such as ``lambda d: [d >= 0]``.
     divergence : {"kl", "chi2", "reverse-kl"}, default "kl"
         Divergence of the weights from the base weights, which determines the form of the ratio: exp(c + ⟨δ, f(x)⟩),
-        1 + c + ⟨δ, f(x)⟩ or 1/(1 − c − ⟨δ, f(x)⟩), clipped to the bounds. Confidence intervals, ``"auto"``, ``"cv"``,
-        the bootstrap and files are for KL without bounds.
+        1 + c + ⟨δ, f(x)⟩ or 1/(1 − c − ⟨δ, f(x)⟩), clipped to the bounds. ``"auto"`` and ``"cv"`` are for KL without
+        bounds.
     bounds : pair (lo, hi), optional
         Bounds on the ratio, numbers or one for each q row; (0, inf) by default, so that a ratio of ``"chi2"`` is zero
         where the straight line is negative. New points get the loosest of bounds that differ between rows.

@@ -228,8 +228,9 @@ assert np.allclose([p[-1] for p in paths.values()], paths[2][-1], atol=1e-6)
 # %%
 # .. note::
 #
-#    The radius has the units of the features. A feature in grams has a residual a thousand times that in kilograms, and
-#    so enters much earlier. Put features on a common scale before you use a radius (exercise 2).
+#    The radius of a problem has the units of the features. A feature in grams has a residual a thousand times that in
+#    kilograms, and so enters much earlier. Put features on a common scale before you use a radius (exercise 2). The
+#    estimators do so by default: their radius is in standard deviations, unless ``standardise=False``.
 
 # %%
 # Not quite ridge

@@ -387,9 +387,10 @@ plt.show()
 # When a cone solver is the better choice
 # ---------------------------------------
 #
-# * **Constraints on the weights.** Newton works with :math:`\delta` and gets the weights from [LINK]. A limit on
-#   individual weights changes [LINK] itself. In the dual program it is one line. (If the limit is too low, no weights
-#   reach the target, and the solver reports infeasibility.)
+# * **Terms of the weights.** Newton works with :math:`\delta` and gets the weights from [LINK], so a convex term of the
+#   weights has to change [LINK] itself. In the dual program any such term is one line. Below it is a limit on the
+#   largest weight. (This one Newton can do too, because it only clips [LINK], as :doc:`lesson 13 <13_divergences>`
+#   shows: ``max_weight``. If the limit is too low, no weights reach the target, and both report infeasibility.)
 # * **An independent check.** Agreement between two methods that share no code is worth more than one result.
 # * **Teaching and experimenting**: the program can be printed, changed and solved again.
 
@@ -418,6 +419,8 @@ plt.show()
 assert 60 * free.max() > 3.3
 assert 60 * capped.max() < 3.0 + 1e-5
 assert np.allclose(rows.T @ capped, target, atol=1e-6)
+clipped = pre.RatioProblem(target=target, features_q=rows, log_base=base, max_weight=3.0 / 60)
+assert np.allclose(pre.solve(clipped).mu, capped, atol=1e-5)
 
 # %%
 # Exercises

@@ -159,8 +159,8 @@ for side, x, predicted in (("p", x_p, influence_p), ("q", x_q, influence_q)):
 #    V = H^{-1} S H^{-1}.
 #
 # :math:`S` is the filling and :math:`H^{-1}` the bread. ``fit.covariance(kind="centred")`` is the same matrix. The
-# default, which the summary shows, differs in the third digit: in place of influences it has the changes when a row is
-# left out, of which more below.
+# default, which the summary shows, differs in the third digit: it squares the changes when a row is left out instead of
+# the influences (exercise 2).
 
 V = influence_p.T @ influence_p + influence_q.T @ influence_q
 print("by hand\n", V.round(5))
@@ -274,8 +274,8 @@ assert np.all(shares[3.0, False] > 0.95 + 4 * binomial)
 # %%
 # The centred shares are within four standard errors of 95 %. The formula of the paper depends on the origin of the
 # features: with the shift it covers too much. That is not on the safe side: intervals that are too long miss effects
-# that are there. (In other settings the same formula covers too little; the page :doc:`/coverage` has 10,000
-# repetitions of eight scenarios.)
+# that are there. (In other settings the same formula covers too little; the page :doc:`/coverage` compares all formulas
+# in many settings.)
 #
 # The ellipse
 # -----------
