@@ -132,7 +132,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Whether row i of x_p and of x_q is the same observation, which changes standard errors.
     random_state : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0
         Seed or generator of folds, simulated noise and landmarks; called ``rng`` in the rest of the package. With a
-        number, fits are deterministic; a generator gives other numbers in every fit, and so does None.
+        seed, fits are deterministic; with a generator or None, they vary from fit to fit.
 
     Attributes
     ----------
