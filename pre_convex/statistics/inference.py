@@ -132,15 +132,15 @@ class WaldTest:
 
 
 class Inference:
-    """Large-sample uncertainty of a solution without penalty.
+    """Uncertainty of a solution without penalty: variances, intervals and tests.
 
     Parameters
     ----------
     problem : RatioProblem
         A problem with its p sample (``features_p``, ``log_weights_p``) and radius 0: a radius shrinks δ, and intervals
         around a shrunk δ do not have the coverage they claim. For divergences other than KL, and for bounds, the
-        formulas are those of [FAMINF], and the rows have to be in memory; bounds that the noise of the target reaches
-        are refused.
+        formulas are those of [FAMINF], and the rows have to be in memory; bounds so tight that noise could put the
+        target out of reach are refused.
     delta : array of shape (k,)
         The solution δ̂.
     kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"

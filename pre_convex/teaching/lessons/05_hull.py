@@ -296,9 +296,9 @@ assert np.isclose(caught.minimal_radius, 3.0 / np.sqrt(2.0))
 # Sentence by sentence:
 #
 # * *at distance 2.12132 from the hull of the q features in norm 2*: this is [HULL], and ``error.direction`` proves it;
-# * *the target 4.5 is outside the q range [0, 4]*: this feature cannot be matched even on its own. This is the only case
-#   that histograms would reveal. Exercise 2 has a target inside every range and outside the hull; then the error names
-#   features that cannot be matched together, in ``error.conflict``;
+# * *the target 4.5 is outside the q range [0, 4]*: this feature cannot be matched even on its own. This is the only
+#   case that histograms would reveal. Exercise 2 has a target inside every range and outside the hull; then the error
+#   names features that cannot be matched together, in ``error.conflict``;
 # * *relax the cheapest features*: one radius for each feature with which there is a solution, as small as possible in
 #   standard deviations, plus a margin;
 # * the other *remedies*: see the end of this lesson.

@@ -38,7 +38,7 @@ them.
 #    \text{gap} = \ell(\delta) - D(\mu) = \mathrm{KL}(\mu\,\|\,\mu(\delta)) .
 #    \end{gathered}
 #
-# Nothing was assumed about where the numbers come from. If the gap is :math:`10^{-6}`, no :math:`\delta` whatsoever has
+# Nothing was assumed about where the numbers come from. If the gap is :math:`10^{-6}`, no other :math:`\delta` has
 # a value that is better by more than :math:`10^{-6}`. We check it on six rows and a thousand random pairs.
 
 import matplotlib.pyplot as plt

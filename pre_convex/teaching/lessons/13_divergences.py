@@ -255,8 +255,8 @@ assert np.allclose(theta, [1.0 + lsif.solution_.intercept, lsif.delta_[0]], atol
 #    \varphi^*(s) = \sup_{lo\le t\le hi}\ s\,t - \varphi(t),\qquad
 #    t(s) = \mathrm{clip}\bigl((\varphi')^{-1}(s),\ lo,\ hi\bigr) .
 #
-# Where :math:`(\varphi')^{-1}(s)` is above :math:`hi`, the best :math:`t` is :math:`hi`, and the conjugate goes on as a
-# *straight line* of slope :math:`hi`; on the other side it goes on with slope :math:`lo`. The :math:`\chi^2` line that
+# Where :math:`(\varphi')^{-1}(s)` is above :math:`hi`, the best :math:`t` is :math:`hi`, and the conjugate continues as
+# a *straight line* of slope :math:`hi`, on the other side with slope :math:`lo`. The :math:`\chi^2` line that
 # stops at zero is this rule with :math:`lo = 0`. We draw it for KL with bounds 0.4 and 2.
 
 lo, hi = 0.4, 2.0

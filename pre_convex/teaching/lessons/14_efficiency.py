@@ -19,7 +19,7 @@ Symbols: :math:`l_p` and :math:`l_q` are the likelihoods, :math:`n_p` and :math:
 # ------------------------------
 #
 # The model is about posteriors, the samples are from priors. By Bayes' rule :math:`p(x|y_p) = p(x)\,l_p(x)/Z_p`, so
-# :math:`\log r(x) = \langle\delta, f(x)\rangle - \log Z` says of the priors
+# :math:`\log r(x) = \langle\delta, f(x)\rangle - \log Z` gives for the priors
 #
 # .. math::
 #
