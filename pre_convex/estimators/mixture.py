@@ -260,7 +260,7 @@ class MixtureKLIEP(BaseEstimator):  # type: ignore[misc]
         ess = 1.0 / float(self.mu_ @ self.mu_)
         lines = [
             f"{type(self).__name__}, n_p = {p.sum()}, n_q = {(~p).sum()}",
-            f"divergence    KL {self.divergence_:.6g}",
+            f"divergence    KL {self.divergence_:.4g}",
             f"length scale  {self.length_scale_:.4g} standard deviations, {chosen}",
             f"components    {int((found.beta > 1e-6).sum())} of {found.beta.size} have a share above 1e-6",
             f"constant      share {found.beta[0]:.3g}",

@@ -164,7 +164,7 @@ def make_report(
         What the features of the problem have been divided by.
     """
     values = (solution.delta / scale)[:, None]
-    amount = f"{problem.divergence.replace('kl', 'KL')} {divergence + 0.0:.6g}"  # + 0.0 turns -0 into 0
+    amount = f"{problem.divergence.replace('kl', 'KL')} {divergence + 0.0:.4g}"  # + 0.0 turns -0 into 0
     notes = []
     if inference is not None:
         values = inference.conf_int(level).table()

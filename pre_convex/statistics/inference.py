@@ -43,7 +43,7 @@ from .null import ScoreTest, noise, rise_test, score_test
 from .profile import CoefficientTest
 from .small_samples import degrees_of_freedom, joint_degrees_of_freedom, quadratic_p_value, whitening
 from .tilted import MAX_ENTRIES_BY_ROW, TiltedProblem
-from .weighted_chi2 import weighted_chi2_sf
+from .weighted_chi2 import p_value_text, weighted_chi2_sf
 
 __all__ = ["KINDS", "Inference", "Interval", "WaldTest", "infer", "normal_interval"]
 
@@ -128,7 +128,7 @@ class WaldTest:
 
     def __str__(self) -> str:
         law = f"chi2({self.df})" if np.isinf(self.noise_df) else f"T2({self.df}, {self.noise_df:.0f})"
-        return f"Wald {law} = {self.statistic:.4g}, p = {self.p_value:.3g}"
+        return f"Wald {law} = {self.statistic:.4g}, {p_value_text(self.p_value)}"
 
 
 class Inference:

@@ -17,7 +17,7 @@ from .._internal.typing import Array
 from .influence import Influence, odds
 from .small_samples import joint_degrees_of_freedom, quadratic_p_value, whitening
 from .tilted import TiltedProblem
-from .weighted_chi2 import weighted_chi2_sf
+from .weighted_chi2 import p_value_text, weighted_chi2_sf
 
 __all__ = ["Null", "ScoreTest", "at_null", "noise", "rise_test", "score_rows", "score_test"]
 
@@ -41,7 +41,7 @@ class ScoreTest:
     p_value: float
 
     def __str__(self) -> str:
-        return f"score chi2({self.df}) = {self.statistic:.4g}, p = {self.p_value:.3g}"
+        return f"score chi2({self.df}) = {self.statistic:.4g}, {p_value_text(self.p_value)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from ..solution import Solution
 from ..solvers import solve
 from .logistic import FittedLogistic, two_sample_covariance
 from .tilted import TiltedProblem
+from .weighted_chi2 import p_value_text
 
 __all__ = ["SpecificationTest", "posterior_problem", "specification_test"]
 
@@ -59,7 +60,7 @@ class SpecificationTest:
     feature_names: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"Hausman chi2({self.df}) = {self.statistic:.4g}, p = {self.p_value:.3g}"
+        return f"Hausman chi2({self.df}) = {self.statistic:.4g}, {p_value_text(self.p_value)}"
 
 
 def posterior_problem(problem: LogisticProblem) -> RatioProblem:

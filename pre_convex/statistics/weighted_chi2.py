@@ -9,7 +9,7 @@ from .._internal.typing import Array
 from .._internal.validation import as_numbers, as_scalar
 from ..errors import DataError
 
-__all__ = ["weighted_chi2_sf"]
+__all__ = ["p_value_text", "weighted_chi2_sf"]
 
 #: step of the trapezoid rule, and final slope of the path of integration
 STEP, SLOPE = 0.04, 0.8
@@ -78,3 +78,23 @@ def _saddle_point(x: float, weights: Array, upper: bool) -> float:
         else:
             high = middle
     return low if upper else high
+
+
+def p_value_text(p: float) -> str:
+    """A p-value as text; one that is zero in doubles is below 1e-300.
+
+    Parameters
+    ----------
+    p : float
+        The p-value.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> p_value_text(0.0312), p_value_text(0.0)
+    ('p = 0.0312', 'p < 1e-300')
+    """
+    return "p < 1e-300" if p < 1e-300 else f"p = {p:.3g}"
