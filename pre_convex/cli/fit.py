@@ -194,7 +194,7 @@ def _figures(fit: PosteriorRatio, x_q: Array, level: float) -> Iterator[tuple[st
         yield "balance", plots.plot_balance(fit).figure
         if fit.n_features_in_ <= 2:
             yield "ratio", plots.plot_ratio(fit, x_q, columns=tuple(range(fit.n_features_in_)), level=level).figure
-        if fit.radius_choice_ is not None and fit.radius_choice_.method == "cv":
+        if fit.radius_choice_ is not None and fit.radius_choice_.radii.size:
             yield "radius-path", plots.plot_radius_path(fit)
     except MissingExtraError as error:
         show(f"No plots: {error}")

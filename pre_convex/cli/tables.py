@@ -137,7 +137,7 @@ def read_samples(
     samples = []
     for (file, dropped), roles in zip(kept, others, strict=True):
         keys = None if columns.key is None else file.texts(columns.key)
-        roles_read = {option: file.numbers(name) for option, name in roles.items()}
+        roles_read = {option: file.numbers(name, option) for option, name in roles.items()}
         samples.append(Sample(_encoded(file, names, known), roles_read, columns.key, keys, dropped))
     return samples, known
 

@@ -73,31 +73,33 @@ class Cells:
             return [value.strip() for value in values]
         return [str(int(value)) if value == int(value) else repr(float(value)) for value in values.tolist()]
 
-    def numbers(self, name: str) -> Array:
-        """A column as numbers."""
+    def numbers(self, name: str, option: str = "") -> Array:
+        """A column as numbers; an option that needs them is named if it holds others."""
         values = self.columns[name]
         if values.dtype != object:
             bad = np.flatnonzero(np.isnan(values))
             if bad.size:
-                raise self._not_a_number(name, int(bad[0]), "")
+                raise self._not_a_number(name, int(bad[0]), "", option)
             return np.asarray(values, dtype=float)
         numbers = np.empty(len(values))
         for i, value in enumerate(values):
             try:
                 numbers[i] = cell_number(value)
             except ValueError:
-                raise self._not_a_number(name, i, value) from None
+                raise self._not_a_number(name, i, value, option) from None
             if numbers[i] != numbers[i]:
-                raise self._not_a_number(name, i, value)
+                raise self._not_a_number(name, i, value, option)
         return numbers
 
-    def _not_a_number(self, name: str, row: int, value: str) -> DataError:
+    def _not_a_number(self, name: str, row: int, value: str, option: str = "") -> DataError:
         place = "line" if self.first else "row"
         if value.strip().lower() in MISSING:
             reason, remedy = "is missing", "fill it in, or pass --drop-missing"
         else:
             reason = f"holds {value!r}, which is not a number"
-            remedy = f"pass --categorical {name} if it holds categories, or --exclude {name}"
+            remedy = f"encode it as numbers, which {option} needs"
+            if not option:
+                remedy = f"pass --categorical {name} if it holds categories, or --exclude {name}"
         return DataError(self.path, f"{place} {self.first + row}, column {name!r} {reason}", remedy)
 
 

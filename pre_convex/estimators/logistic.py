@@ -286,7 +286,7 @@ class LogisticRatio(PosteriorRatio):
         Parameters
         ----------
         kind : str, default "auto"
-            Not used.
+            Not used, as there is nothing to choose between.
 
         Raises
         ------

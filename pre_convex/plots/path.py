@@ -74,8 +74,8 @@ def plot_radius_path(source: PosteriorRatio | RatioProblem, radii: Iterable[floa
     terms: dict[str, Any] = {}
     if isinstance(source, PosteriorRatio):
         problem: RatioProblem = as_fit(source).problem_
-        if source.radius_choice_ is not None and source.radius_choice_.method == "cv":
-            choice = source.radius_choice_
+        if source.radius_choice_ is not None and source.radius_choice_.radii.size:
+            choice = source.radius_choice_  # features="auto" has no path
         terms = {**source._terms(), "tol": source.tol}
         unit, per = source.scale_, ", standard deviations" * bool(np.any(source.scale_ != 1.0))
     elif isinstance(source, RatioProblem):

@@ -156,7 +156,7 @@ def radius_noise_df(problem: RatioProblem, delta: Array) -> float:
     problem : RatioProblem
         The problem of a fit with an automatic radius.
     delta : array of shape (k,)
-        Its solution.
+        The δ that solves it with that radius.
     """
     rows = _score_rows(problem, _near_truth(problem, delta))
     return joint_degrees_of_freedom(rows, whitening(rows.T @ rows))

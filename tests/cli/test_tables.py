@@ -154,7 +154,10 @@ def test_groups_in_conflict_advise_options_that_work(tmp_path, run_here):
     rng = np.random.default_rng(0)
     treated = np.arange(200) < 60
     rows = pd.DataFrame({"age": rng.normal(size=200) + 1.5 * treated, "treated": 1 * treated})
+    rows["group"] = np.where(treated, "yes", "no")
     rows.to_csv(tmp_path / "rows.csv", index=False)
+    words = run_here("balance", "rows.csv", "--columns", "age", "--treatment", "group", cwd=tmp_path)
+    assert "encode it as numbers, which --treatment needs" in words.stderr
     command = ("balance", "rows.csv", "--columns", "age", "--treatment", "treated", "--max-weight", "0.02")
     refused = run_here(*command, cwd=tmp_path)
     assert refused.returncode == 2
@@ -162,3 +165,10 @@ def test_groups_in_conflict_advise_options_that_work(tmp_path, run_here):
     assert "--exclude" in refused.stderr
     radius = re.search(r"--radius ([\d.]+\d)", refused.stderr).group(1)
     assert run_here(*command, "--radius", radius, cwd=tmp_path).returncode == 0
+
+
+def test_a_fit_with_chosen_features_is_written_and_used_again(folder, run_here):
+    result = run_here("fit", "p.csv", "q.csv", *OPTIONS, "--features", "auto", "--out", "out", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    again = run_here("predict", "out/fit.npz", "p.csv", "--key", "id", "--out", "r.csv", cwd=folder)
+    assert again.returncode == 0, again.stderr
