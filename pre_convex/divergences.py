@@ -331,6 +331,8 @@ class Link:
         t = self.divergence.ratio(s)
         clipped = np.clip(t, self.lower, self.upper)
         beyond = (clipped != t) & np.isfinite(clipped)
+        if not beyond.any():
+            return self.divergence.conjugate(s)
         inside = self.divergence.conjugate(np.where(beyond, 0.0, s))
         with np.errstate(invalid="ignore"):
             linear = s * clipped - self.divergence.phi(np.where(beyond, clipped, 1.0))

@@ -53,6 +53,8 @@ __all__ = ["RatioProblem", "as_problem", "check_samples"]
 
 #: maps that return new arrays, which nobody else can edit
 COMPUTED_MAPS = (Autocorrelation, Concatenation, Kernel, LagProducts, Polynomial, Scaled)
+#: rows that are copied at a time
+COPIED_ROWS = 4096
 
 
 class RatioProblem:
@@ -631,8 +633,12 @@ class RatioProblem:
         log_base : ndarray of shape (n,)
             Their log base weights.
         """
-        index = self.positive_rows
-        return self.features_q[np.ix_(index, columns)], self.log_base[index]
+        index, F = self.positive_rows, self.features_q
+        found = np.empty((index.size, columns.size), dtype=F.dtype)
+        for start in range(0, index.size, COPIED_ROWS):  # many times faster than np.ix_
+            some = slice(start, start + COPIED_ROWS)
+            np.take(F[index[some]], columns, axis=1, out=found[some])
+        return found, self.log_base[index]
 
     def centred_at_target(self) -> RatioProblem:
         """The same problem with the target subtracted from every row in memory, not from sums over rows."""
@@ -652,7 +658,11 @@ class RatioProblem:
         -------
         RatioProblem
         """
-        features = freeze(self.rows.take(slice(None)).features @ basis)
+        features = np.empty((self.n_q, basis.shape[1]))
+        for start in range(0, self.n_q, COPIED_ROWS):
+            some = slice(start, start + COPIED_ROWS)
+            np.matmul(self.rows.take(some).features, basis, out=features[some])
+        features = freeze(features)
         return RatioProblem(np.zeros(basis.shape[1]), features, self.log_base)._replace(**self._link_attributes)
 
     @property

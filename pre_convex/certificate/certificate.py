@@ -255,16 +255,22 @@ def _lift_to_feasible(
     if as_it_is is not None:
         best, found = as_it_is.slack, (Lifted(0.0, 0.0, (), np.zeros(delta.size)), as_it_is)
     relaxed = np.setdiff1d(np.arange(delta.size), penalty.exact(delta.size))
+
+    def exceeds(missed: Array, margin: Array) -> bool:
+        if ball is not None:
+            return bool(ball.norm(missed) > ball.norm(margin))
+        return bool(np.any(missed[relaxed] > margin[relaxed]))
+
     for method, room in LIFTS[0 if ball is None else 1] if thorough else ():
         lifted = yield from method(delta, summary, trial.residual, trial.error, round_off, arithmetic, room)
-        if lifted is not None and np.any(lifted.missed[relaxed] > margin[relaxed]):
+        if lifted is not None and exceeds(lifted.missed, margin):
             # a relaxed residual is off by what is missed, and the slack has to hold all the same
-            margin = np.maximum(margin, 4.0 * lifted.missed)
+            margin = 4.0 * lifted.missed
             trial = penalty.trial(at, r, H, margin)
             if trial is None:
                 break
             lifted = yield from method(delta, summary, trial.residual, trial.error, round_off, arithmetic, room)
-            if lifted is not None and np.any(lifted.missed[relaxed] > margin[relaxed]):
+            if lifted is not None and exceeds(lifted.missed, margin):
                 lifted = None
         if lifted is not None:
             gap = trial.slack + lifted.cost + float(lifted.missed @ np.abs(at))

@@ -248,10 +248,6 @@ def _logits(rows: Rows, delta: Array) -> list[tuple[int, Array]]:
     return [(rows.start, z)]
 
 
-def _highest_logit(rows: Rows, delta: Array) -> float:
-    return max(float((f @ delta + rows.log_base[chunk]).max()) for chunk, f in rows.shifted_chunks())
-
-
 def weighted_sum(rows: Rows, mu: Array) -> Array:
     """Σ_j μ_j F_j relative to the origin, for one weight per row."""
     total = rows.reduce(partial(_weighted_sum, mu=mu), add)

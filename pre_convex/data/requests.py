@@ -265,7 +265,11 @@ def _whiten(rows: Rows, request: Whiten) -> Whitened:
         np.exp(mu, out=mu)
         f = f + request.r
         Y = f @ V.T
-        inside = (mu == mu if rows.uniform else rows.log_base[chunk] > -math.inf)[:, None]
-        low, high = Y.min(axis=0, initial=np.inf, where=inside), Y.max(axis=0, initial=-np.inf, where=inside)
-        found += Whitened(mu @ Y, (Y * mu[:, None]).T @ Y, low, high, mu @ np.square(f))
+        inside = np.ones(len(f), dtype=bool) if rows.uniform else rows.log_base[chunk] > -math.inf
+        seen = Y if inside.all() else Y[inside]
+        low, high = seen.min(axis=0, initial=np.inf), seen.max(axis=0, initial=-np.inf)
+        squares = mu @ np.square(f, out=f)
+        mean = mu @ Y
+        Y *= np.sqrt(mu)[:, None]
+        found += Whitened(mean, Y.T @ Y, low, high, squares)
     return found

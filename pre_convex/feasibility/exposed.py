@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._internal.snapshots import freeze
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_ENTRY
 from ..data.rows import Rows
@@ -163,8 +164,9 @@ def _is_inside(sample: Array, target: Array) -> bool:
 def on_some_rows(target: Array, features: Array, log_base: Array | None) -> RatioProblem:
     """A problem on some rows of another; columns that are too small for a problem there become zero."""
     tiny = np.maximum(features.max(axis=0), -features.min(axis=0)) < SMALLEST
-    features[:, tiny] = target[tiny] = 0.0
-    return RatioProblem(target, features, log_base)
+    if tiny.any():
+        features[:, tiny] = target[tiny] = 0.0
+    return RatioProblem(target, freeze(features), log_base)
 
 
 def _count(rows: Rows) -> int:

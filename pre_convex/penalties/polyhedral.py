@@ -72,31 +72,39 @@ class PolyhedralPenalty(BallPenalty):
         q = gradient - H @ delta
         if self.norm(q) <= self.radius:
             return np.zeros_like(delta)
-        x = self._guess(delta, q, H)
+        x, nearest = self._guess(delta, q, H)
         if x is None:
-            x = self.search(delta, q, H)
+            x = self.search(nearest, q, H)
         if x is None:
             raise SolveError("Newton step: no active set agrees with the residuals")
         return x
 
-    def _guess(self, x: Array, q: Array, H: Array) -> Array | None:
-        """Solve for one active set, guess the next from the answer, repeat until optimal; ``None`` if that fails."""
-        scale = np.diag(H)
+    def _guess(self, x: Array, q: Array, H: Array) -> tuple[Array | None, Array]:
+        """Solve for one active set, guess the next from the answer, repeat until optimal.
+
+        Returns the minimiser, ``None`` if that fails, and the guess of least value, from which a search is short.
+        """
+        scale, nearest = np.diag(H), x
+        least = float(q @ x + 0.5 * (x @ H @ x)) + self.value(x)
         for _ in range(GUESSES):
             w = -q - H @ x + scale * x
             if not np.all(np.isfinite(w)):  # overflow along an active set without curvature
-                return None
+                return None, nearest
             active = self.active_set(w, scale)
             B, c = active
             if not 0 < c.size <= self.problem.n_q:  # more columns than rows can tell apart
-                return None
+                return None, nearest
             z = solve_regular(self.reduced_curvature(H, active), -(B.T @ q) - self.radius * c)
             if z is None:
-                return None
+                return None, nearest
             x = B @ z
-            if self.is_optimal(z, -q - H @ x, active):
-                return x
-        return None
+            Hx = H @ x
+            if self.is_optimal(z, -q - Hx, active):
+                return x, nearest
+            value = float(q @ x + 0.5 * (x @ Hx)) + self.value(x)
+            if value < least:
+                nearest, least = x, value
+        return None, nearest
 
 
 def regularised(H: Array) -> Array:
