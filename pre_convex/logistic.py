@@ -90,7 +90,7 @@ class LogisticProblem:
     >>> problem
     LogisticProblem(n_p=3, n_q=2, k=1, radius=0, norm=2)
     >>> round(problem.value(0.0, [0.0]), 6)  # (3 log(5/3) + 2 log(5/2)) / 1.2
-    2.804214
+    2.804215
     """
 
     def __init__(

@@ -584,7 +584,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         >>> debiased = fit.debiased()
         >>> interval = debiased.conf_int()
         >>> fit.delta_.round(2), debiased.delta.round(2), interval.lower.round(2), interval.upper.round(2)
-        (array([0.34]), array([0.53]), array([0.34]), array([0.73]))
+        (array([0.34]), array([0.53]), array([0.33]), array([0.74]))
         """
         self._check_fitted()
         self._refuse_terms()

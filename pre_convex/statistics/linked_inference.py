@@ -108,7 +108,7 @@ class LinkedInference(Inference):
     >>> x = np.random.default_rng(0).normal(size=(400, 1))
     >>> problem = pre.RatioProblem.from_samples(x[:200] + 0.3, x[200:], divergence="chi2")
     >>> LinkedInference(problem, pre.solve(problem).delta).conf_int().std_error.round(2)
-    array([0.11])
+    array([0.13])
     """
 
     def __init__(self, problem: RatioProblem, delta: Any, *, kind: str = "auto") -> None:

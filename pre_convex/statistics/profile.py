@@ -83,7 +83,10 @@ class CoefficientTest:
         i, influence = self.feature, self.influence
         assert influence.rows is not None  # they are of kind "hc3"
         rows, curvature = self._rows(null)
-        variance, df = float(rows @ rows), float(degrees_of_freedom(rows[:, None])[0])
+        variance = float(rows @ rows)
+        if not min(variance, curvature) > 0.0:  # so far that one row has all the weight
+            return np.inf, np.inf
+        df = float(degrees_of_freedom(rows[:, None])[0])
         side = np.sign(self.tilted.delta[i] - null.delta[i])
         if self.score:
             return float(side * abs(null.score[i]) / np.sqrt(variance)), df

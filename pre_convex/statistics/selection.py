@@ -111,7 +111,7 @@ def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0
     >>> x = np.random.default_rng(0).normal(size=(400, 2))
     >>> problem = RatioProblem.from_samples(x[:200] + 0.3, x[200:])
     >>> round(automatic_radius(problem).radius, 2)
-    0.24
+    0.25
     """
     alpha, draws = as_fraction(alpha, "alpha"), as_count(draws, "draws", 100)
     problem, _, _ = _p_side(problem, "auto")

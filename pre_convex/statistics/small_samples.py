@@ -57,7 +57,7 @@ def quadratic_p_value(statistic: float, df: int, noise_df: float = np.inf) -> fl
     Examples
     --------
     >>> round(quadratic_p_value(5.99, 2), 3), round(quadratic_p_value(5.99, 2, 20.0), 3)
-    (0.05, 0.078)
+    (0.05, 0.083)
     """
     if df == 0:
         return 1.0

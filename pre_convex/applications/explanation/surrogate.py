@@ -28,7 +28,9 @@ from ...problem import RatioProblem
 from ...solution import Solution
 from ...solvers import Settings, solve
 from ...statistics.inference import Inference
+from ...statistics.influence import MIN_REMAINDER, influence
 from ...statistics.selection import automatic_radius, cross_validated_radius
+from ...statistics.tilted import TiltedProblem
 
 __all__ = ["LinearSurrogate", "fit_surrogate", "sigmoid"]
 
@@ -226,15 +228,16 @@ def _choose_radius(problem: RatioProblem, radius: float | str, rng: Rng) -> Any:
 def _covariance(problem: RatioProblem, delta: Array, corrected: bool) -> Array:
     """Covariance of the log-odds at the centre b and of the coefficients, from the influence of each point.
 
-    A point changes them by (w_i − μ_i)(1, H⁻¹(u_i − b)), since the sums in δ₀ are those in b and F'μ. The correction
-    divides by one minus its leverage μ_i(1 + (u_i − b)'H⁻¹(u_i − b)), which gives the change when it is left out.
+    A point changes them by (w_i − μ_i)(1, H⁻¹(u_i − b)), since the sums in δ₀ are those in b and F'μ. The correction takes
+    the changes when it is left out instead [LOO]; the log of a sum then changes by that of one minus the point's share.
     """
     assert problem.log_weights_p is not None
-    w, mu = np.exp(problem.log_weights_p), np.exp(problem.log_mu(delta))
-    f = problem.features_q - problem.target
-    influence = solve_psd((f * mu[:, None]).T @ f, f.T).T
-    residual = w - mu
+    found = influence(TiltedProblem(problem, delta), "hc3" if corrected else "centred")
+    assert found.rows is not None  # points are paired
+    w, base = np.exp(problem.log_weights_p), np.exp(problem.log_base)
     if corrected:
-        residual = residual / np.maximum(1.0 - mu * (1.0 + np.einsum("nk,nk->n", f, influence)), 1e-3)
-    changes = residual[:, None] * np.concatenate([np.ones((len(f), 1)), influence], axis=1)
+        share = np.log1p(-np.minimum(base, 1.0 - MIN_REMAINDER)) - np.log1p(-np.minimum(w, 1.0 - MIN_REMAINDER))
+    else:
+        share = w - base
+    changes = np.column_stack([share - found.rows_log_z, solve_psd(found.H, found.rows.T).T])
     return np.asarray(changes.T @ changes)
