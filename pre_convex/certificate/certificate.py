@@ -251,6 +251,8 @@ def _lift_to_feasible(
     lifted = yield from lift(delta, summary, trial.residual, trial.error, on_level, level, round_off, arithmetic)
     if lifted is not None:
         return lifted, trial
+    if ball is None and not penalty.exact(delta.size).size:
+        as_it_is = _around(penalty, at, r, H, trial, round_off.mean)
     best, found = math.inf, None
     if as_it_is is not None:
         best, found = as_it_is.slack, (Lifted(0.0, 0.0, (), np.zeros(delta.size)), as_it_is)
@@ -279,6 +281,15 @@ def _lift_to_feasible(
             if gap <= SMALL_GAP:
                 break
     return found
+
+
+def _around(penalty: Penalty, at: Array, r: Array, H: Array, trial: Trial, r_error: Array) -> Trial | None:
+    """A trial whose slack holds for the residual of μ(δ) itself, so that nothing is lifted, if there is one."""
+    margin = 2.0 * (np.abs(trial.residual - r) + trial.error + r_error)
+    wide = penalty.trial(at, r, H, margin)
+    if wide is None or np.any(np.abs(wide.residual - r) + wide.error + r_error > margin):
+        return None
+    return wide
 
 
 def arithmetic_of(problem: RatioProblem) -> Arithmetic:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-import clarabel  # cvxpy depends on it
+import clarabel
 import cvxpy as cp
 import numpy as np
 from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
@@ -26,11 +26,11 @@ from scipy.linalg.lapack import dtrtri
 
 from .._internal.linear_algebra import EPS
 from .._internal.threads import cvxpy_lock
-from .._internal.typing import Array, Index
+from .._internal.typing import Array, Flags, Index
 from ..errors import SolveError
 from .penalty import Trial
 
-__all__ = ["ConicForm", "ConicStep"]
+__all__ = ["ConicForm"]
 
 #: tolerances of the solver, tried in turn until it reports an answer; proofs do not rest on its accuracy
 TOLERANCES, SOLVED = (1e-12, 1e-10, 1e-8), ("Solved", "AlmostSolved")
@@ -48,11 +48,27 @@ RIDGE = 1e-14
 LARGEST_MATRIX = 40
 
 
-class ConicStep(NamedTuple):
-    """Minimiser x of a step [STEP], and the dual variables z of its conic constraints."""
+def _columns_of(delta: Any, data: Any) -> Flags:
+    """Which columns of a program that cvxpy compiled are δ."""
+    columns = np.arange(len(data["c"])) - data["param_prob"].var_id_to_col[delta.id]
+    return np.isin(columns, np.arange(delta.size))
 
-    x: Array
-    z: Array
+
+def _solved(P: Any, cost: Array, A: Any, b: Array, cones: Any, tolerances: tuple[float, ...]) -> tuple[Array, Array]:
+    """Solution and dual variables of a cone program; raises :class:`SolveError` if there is none."""
+    for tol in tolerances:
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.max_iter = False, 200
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
+        found = clarabel.DefaultSolver(P, cost, A, b, cones, settings).solve()
+        if str(found.status) in SOLVED:
+            break
+    x, z = np.array(found.x), np.array(found.z)
+    if str(found.status) not in SOLVED:
+        raise SolveError(f"Newton step: the cone program failed ({found.status})")
+    if not (np.all(np.isfinite(x)) and np.all(np.isfinite(z))):
+        raise SolveError("Newton step: the cone program returned numbers that are not finite")
+    return x, z
 
 
 class ConicForm:
@@ -77,39 +93,43 @@ class ConicForm:
         data = program.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})[0]
         form, dims = data["param_prob"], data["dims"]
         A, cost = sparse.csc_array(data["A"]), np.asarray(data["c"], dtype=float)
-        own = np.isin(np.arange(cost.size) - form.var_id_to_col[delta.id], np.arange(delta.size))
+        own = _columns_of(delta, data)
         self.unit, self.offset = unit, float(form.apply_parameters()[1])
         self.h = np.asarray(data["b"], dtype=float)
         self.A, self.c = A[:, own], cost[own]
         self.B, self.e = A[:, ~own], cost[~own]
         self.cones = dims_to_solver_cones(dims)
         self.zero, self.nonneg, self.soc, self.psd = dims.zero, dims.nonneg, tuple(dims.soc), tuple(dims.psd)
+        # squares as cones cost half of the digits of a step
+        self.quadratic = program.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": True})[0]
+        self.first = int(np.flatnonzero(_columns_of(delta, self.quadratic))[0])
         self.exp, self.bounded = dims.exp, not (list(dims.p3d) or list(getattr(dims, "pnd", ())))
 
     # the step ---------------------------------------------------------------------------------------------------------
 
-    def solve(self, q: Array, root: Array, tolerances: tuple[float, ...] = TOLERANCES) -> ConicStep:
-        """Minimise ⟨q, x⟩ + ½‖root x‖² + g(x); raises :class:`SolveError` if there is no solution."""
-        k, m = q.size, self.e.size
-        scaled = root / self.unit
+    def step(self, q: Array, root: Array) -> Array:
+        """Minimiser of ⟨q, x⟩ + ½‖root x‖² + g(x); raises :class:`SolveError` if there is no solution."""
+        data, own = self.quadratic, slice(self.first, self.first + q.size)
+        cost, scale = np.array(data["c"], dtype=float), np.ones(len(data["c"]))
+        cost[own] += q
+        scale[own] = 1.0 / self.unit
+        turned = sparse.diags_array(scale)
+        P = sparse.lil_array((cost.size, cost.size))
+        P[own, own] = root.T @ root
+        if data.get("P") is not None:
+            P = P + sparse.csc_array(data["P"])
+        P = sparse.triu(turned @ sparse.csc_array(P) @ turned, format="csc")
+        A, cones = sparse.csc_array(sparse.csc_array(data["A"]) @ turned), dims_to_solver_cones(data["dims"])
+        x, _ = _solved(P, cost * scale, A, np.asarray(data["b"], dtype=float), cones, TOLERANCES)
+        return np.asarray(x[own] / self.unit)
+
+    def solve(self, q: Array, root: Array, tolerances: tuple[float, ...] = TOLERANCES) -> Array:
+        """Dual variables z of the conic constraints of a step; raises :class:`SolveError` if there is no solution."""
+        m, scaled = self.e.size, root / self.unit
         P = sparse.block_diag([sparse.csc_array(np.triu(scaled.T @ scaled)), sparse.csc_array((m, m))], format="csc")
         cost = np.concatenate([(q + self.c) / self.unit, self.e])
         A = sparse.hstack([self.A / self.unit, self.B], format="csc")
-        status = ""
-        for tol in tolerances:
-            settings = clarabel.DefaultSettings()
-            settings.verbose, settings.max_iter = False, 200
-            settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
-            found = clarabel.DefaultSolver(P, cost, A, self.h, self.cones, settings).solve()
-            status = str(found.status)
-            if status in SOLVED:
-                break
-        x, z = np.array(found.x[:k]), np.array(found.z)
-        if status not in SOLVED:
-            raise SolveError(f"Newton step: the cone program failed ({status})")
-        if not (np.all(np.isfinite(x)) and np.all(np.isfinite(z))):
-            raise SolveError("Newton step: the cone program returned numbers that are not finite")
-        return ConicStep(x / self.unit, z)
+        return _solved(P, cost, A, self.h, self.cones, tolerances)[1]
 
     # the bound --------------------------------------------------------------------------------------------------------
 

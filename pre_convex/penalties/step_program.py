@@ -12,7 +12,7 @@ from .._internal.linear_algebra import eigen_directions, square_root
 from .._internal.threads import cvxpy_lock
 from .._internal.typing import Array
 from ..errors import SolveError
-from .conic_form import ConicForm, ConicStep
+from .conic_form import ConicForm
 from .penalty import Trial
 from .radius import radius_value
 from .units import feature_scale
@@ -52,9 +52,9 @@ class StepProgram:
         g = self._g if term is None else self._g + term
         return ConicForm(self._point, g, [*self._limits, *fixed], np.exp2(np.round(np.log2(self.scale))))
 
-    def solve(self, q: Array, H: Array) -> ConicStep:
-        """Minimiser and dual variables; raises :class:`SolveError` if the program has no solution."""
-        return self.form.solve(q, square_root(H))
+    def solve(self, q: Array, H: Array) -> Array:
+        """Minimiser; raises :class:`SolveError` if the program has no solution."""
+        return self.form.step(q, square_root(H))
 
     def bound(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
         """A residual close to that after a step, and its slack [CONE]; ``None`` if nothing is proven.
@@ -68,11 +68,11 @@ class StepProgram:
         margin = margin.copy()
         margin[form.unused] = 0.0
         try:
-            z = form.solve(q, root).z
+            z = form.solve(q, root)
             early = None
             for share in SHARES:
                 if share and early is None:
-                    early = form.solve(q, root, (EARLY,)).z
+                    early = form.solve(q, root, (EARLY,))
                 mixed = z if early is None else (1.0 - share) * z + share * early
                 trial = form.bound(mixed, delta, value, margin, flat, r, variance)
                 if trial is not None:

@@ -38,7 +38,7 @@ class UserPenalty(UserTerms):
         steps = self._program
         if steps.violation(zero) <= 1e-9 and np.isfinite(steps.value(zero)):
             return zero
-        return steps.solve(zero, np.diag(steps.scale**2)).x
+        return steps.solve(zero, np.diag(steps.scale**2))
 
     def value(self, delta: Array) -> float:
         """R‖δ‖_* + g(δ)."""
@@ -50,7 +50,7 @@ class UserPenalty(UserTerms):
 
     def step(self, delta: Array, gradient: Array, H: Array) -> Array:
         """Solve the step as a cvxpy program."""
-        return self._program.solve(gradient - H @ delta, H).x
+        return self._program.solve(gradient - H @ delta, H)
 
     def exact(self, k: int) -> Index:
         """Coordinates that no term depends on."""

@@ -37,24 +37,22 @@ def test_the_slack_is_an_upper_bound_whatever_the_dual_point(name, off):
     g = TERMS[name](variable)
     form = ConicForm(variable, g, [], np.ones(K))
     root, q = rng.normal(size=(K, K)) + 2.0 * np.eye(K), rng.normal(size=K)
-    step = form.solve(q, root)
-    z = step.z * (1.0 + off * rng.normal(size=step.z.size))
+    point, z = form.step(q, root), form.solve(q, root)
+    z = z * (1.0 + off * rng.normal(size=z.size))
 
     def value(x):
         variable.value = x
         return float(g.value)
 
-    trial = form.bound(z, step.x, value(step.x), np.zeros(K), NONE, q, np.ones(K))
+    trial = form.bound(z, point, value(point), np.zeros(K), NONE, q, np.ones(K))
     if off == 0.0:
         assert trial is not None
         assert trial.slack < 1e-8
     if trial is None:
         return
     for scale in 10.0 ** np.arange(-8.0, 2.0):
-        x = step.x + scale * rng.normal(size=K)
-        least = (
-            value(step.x) - value(x) - float(trial.residual @ (step.x - x)) - float(trial.error @ np.abs(step.x - x))
-        )
+        x = point + scale * rng.normal(size=K)
+        least = value(point) - value(x) - float(trial.residual @ (point - x)) - float(trial.error @ np.abs(point - x))
         assert trial.slack >= least - 1e-14
 
 
@@ -64,12 +62,12 @@ def test_the_slack_of_squares_in_exact_arithmetic():
     form = ConicForm(variable, cp.sum_squares(variable), [], np.ones(K))
     for _ in range(20):
         root, q = rng.normal(size=(K, K)) + 2.0 * np.eye(K), rng.normal(size=K)
-        step = form.solve(q, root)
-        trial = form.bound(step.z, step.x, float(step.x @ step.x), np.zeros(K), NONE, q, np.ones(K))
+        point, z = form.step(q, root), form.solve(q, root)
+        trial = form.bound(z, point, float(point @ point), np.zeros(K), NONE, q, np.ones(K))
         # g(δ) + g*(r) − ⟨r, δ⟩ = ‖δ − r/2‖² for the nearest of the residuals that the bound may mean
         miss = [
             max(abs(Fraction(x) - Fraction(r) / 2) - Fraction(e) / 2, Fraction(0))
-            for x, r, e in zip(step.x, trial.residual, trial.error, strict=True)
+            for x, r, e in zip(point, trial.residual, trial.error, strict=True)
         ]
         assert Fraction(trial.slack) >= sum(m * m for m in miss)
 
@@ -77,14 +75,15 @@ def test_the_slack_of_squares_in_exact_arithmetic():
 def test_residuals_within_the_margin_have_the_slack_too():
     variable, rng = cp.Variable(K), np.random.default_rng(1)
     form = ConicForm(variable, 0.3 * cp.norm(variable), [], np.ones(K))
-    step = form.solve(rng.normal(size=K), np.eye(K))
+    q = rng.normal(size=K)
+    point, z = form.step(q, np.eye(K)), form.solve(q, np.eye(K))
     margin = np.full(K, 1e-15)
-    trial = form.bound(step.z, step.x, 0.3 * float(np.linalg.norm(step.x)), margin, NONE, np.zeros(K), np.ones(K))
+    trial = form.bound(z, point, 0.3 * float(np.linalg.norm(point)), margin, NONE, np.zeros(K), np.ones(K))
     assert trial is not None
     assert not trial.error.any()
     assert np.linalg.norm(trial.residual) + np.linalg.norm(margin) <= 0.3
     # a residual on the sphere has no room around it
-    assert form.bound(step.z, step.x, 0.3, np.full(K, 0.1), NONE, np.zeros(K), np.ones(K)) is None
+    assert form.bound(z, point, 0.3, np.full(K, 0.1), NONE, np.zeros(K), np.ones(K)) is None
 
 
 def test_power_cones_have_no_bound_and_no_proof():

@@ -228,8 +228,8 @@ def _choose_radius(problem: RatioProblem, radius: float | str, rng: Rng) -> Any:
 def _covariance(problem: RatioProblem, delta: Array, corrected: bool) -> Array:
     """Covariance of the log-odds at the centre b and of the coefficients, from the influence of each point.
 
-    A point changes them by (w_i − μ_i)(1, H⁻¹(u_i − b)), since the sums in δ₀ are those in b and F'μ. The correction takes
-    the changes when it is left out instead [LOO]; the log of a sum then changes by that of one minus the point's share.
+    A point changes them by (w_i − μ_i)(1, H⁻¹(u_i − b)), since the sums in δ₀ are those in b and F'μ. The correction
+    takes the changes when it is left out instead [LOO]; the log of a sum then changes by that of one minus its share.
     """
     assert problem.log_weights_p is not None
     found = influence(TiltedProblem(problem, delta), "hc3" if corrected else "centred")
