@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dtrtri
 
 from .._internal.linear_algebra import EPS
 from .._internal.threads import cvxpy_lock
-from .._internal.typing import Array, Flags, Index
+from .._internal.typing import Array, Index, Mask
 from ..errors import SolveError
 from .penalty import Trial
 
@@ -48,7 +48,7 @@ RIDGE = 1e-14
 LARGEST_MATRIX = 40
 
 
-def _columns_of(delta: Any, data: Any) -> Flags:
+def _columns_of(delta: Any, data: Any) -> Mask:
     """Which columns of a program that cvxpy compiled are δ."""
     columns = np.arange(len(data["c"])) - data["param_prob"].var_id_to_col[delta.id]
     return np.isin(columns, np.arange(delta.size))
