@@ -114,6 +114,10 @@ class Hull:
         for array in (self.direction, self.index, self.weights):
             array.flags.writeable = False
 
+    def __str__(self) -> str:
+        distance = f", at a distance in [{self.lower:.6g}, {self.radius:.6g}]" * (self.position is Position.OUTSIDE)
+        return f"{self.position.value}{distance}"
+
     def __getstate__(self) -> dict[str, Any]:
         """State without the problem, if that has explained all it can."""
         explained = {"conflict", "proof", "separating", "relaxation"} <= self.__dict__.keys()

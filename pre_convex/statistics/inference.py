@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,6 +50,8 @@ __all__ = ["KINDS", "Inference", "Interval", "WaldTest", "infer", "normal_interv
 
 #: how uncertainty is computed
 KINDS = ("auto", "profile", "score", "hc3", "centred", "paper")
+#: maximum number of rows when an interval is printed
+MAX_PRINTED_ROWS = 40
 #: singular value above which a free direction changes a hypothesis
 MOVES = 1e-8
 #: degrees of freedom below which ``"auto"`` profiles a coefficient, and the largest n_q k² for which it does
@@ -89,6 +92,14 @@ class Interval:
 
     #: columns of :meth:`table`
     COLUMNS: ClassVar[tuple[str, ...]] = ("coef", "std_error", "z", "p_value", "lower", "upper")
+
+    def __str__(self) -> str:
+        percent = f"{100.0 * self.level:g} %"
+        lines = [f"{'estimate':>10}  {'std error':>10}  {percent + ' from':>10}  {'to':>10}"]
+        rows = zip(*(np.ravel(x) for x in (self.estimate, self.std_error, self.lower, self.upper)), strict=True)
+        lines += ["  ".join(f"{x:>10.4g}" for x in row) for row in islice(rows, MAX_PRINTED_ROWS)]
+        left = self.estimate.size - MAX_PRINTED_ROWS
+        return "\n".join(lines + [f"and {left} more"] * (left > 0))
 
     def table(self) -> Array:
         """Estimate, standard error, z, two-sided p-value of zero, lower and upper limit, shape (m, 6).
@@ -178,6 +189,9 @@ class Inference:
             LinkedInference.__init__(self, problem, delta, kind=kind)  # type: ignore[arg-type]
         else:
             self._set_up(TiltedProblem(problem, delta), kind)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(k={len(self.delta)}, kind={self.kind!r})"
 
     def _set_up(self, tilted: TiltedProblem, kind: str) -> None:
         as_choice(kind, "kind", KINDS)

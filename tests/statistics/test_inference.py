@@ -411,3 +411,10 @@ def test_the_table_of_an_interval():
     np.testing.assert_array_equal(table[:, [0, 1, 4, 5]].T, [estimate, std_error, estimate - 0.2, estimate + 0.2])
     np.testing.assert_allclose(table[:, 2], [3.0, np.nan, np.nan])
     np.testing.assert_allclose(table[:, 3], [2.0 * norm.sf(3.0), np.nan, np.nan])
+
+
+def test_an_interval_prints_one_line_for_each_estimate():
+    shown = str(Interval(np.full(50, 1.0), np.full(50, 0.5), np.full(50, 0.02), np.full(50, 1.98), 0.95)).splitlines()
+    assert shown[0].split() == ["estimate", "std", "error", "95", "%", "from", "to"]
+    assert shown[1].split() == ["1", "0.5", "0.02", "1.98"]
+    assert shown[-1] == "and 10 more"
