@@ -429,7 +429,8 @@ def _in_words(error: InfeasibleError, problem: RatioProblem, wider: list[str]) -
     if len(conflict) == 1:
         reason = f"No weights{within} balance {listed}{to}."
     elif conflict:
-        reason = f"No weights{within} balance {listed} together{to}; leave any one of them out, and the rest can be."
+        reason = f"No weights{within} balance {listed} together{to}; "
+        reason += "leave any one of them out, and the rest can be balanced."
     remedies, advice = [], error.advice
     kept = dict(zip(problem.feature_names, np.broadcast_to(problem.radius, problem.k).tolist(), strict=True))
     larger = {name: x for name, x in error.advised_relaxation.items() if x != kept[name]}
