@@ -90,14 +90,17 @@ def some_rows(x: Any, most: int) -> tuple[Any, Index] | None:
     """At most so many evenly spaced rows of a validated sample in memory, and their numbers; None if it is not."""
     if in_blocks(x):
         return None
-    index = np.unique(np.linspace(0, len(x) - 1, min(most, len(x))).round().astype(np.intp))
+    framed = not isinstance(x, Table) and column_names(x) is not None
+    x = x if framed or isinstance(x, Table) else np.asarray(x)
+    n = len(x.values if isinstance(x, Table) else x)
+    index = np.unique(np.linspace(0, n - 1, min(most, n)).round().astype(np.intp))
     if isinstance(x, Table):
         return Table(x.columns, x.values[index]), index
-    if column_names(x) is not None:
+    if framed:
         import narwhals as nw
 
         return nw.from_native(x, eager_only=True)[index.tolist(), :].to_native(), index
-    return np.asarray(x)[index], index
+    return x[index], index
 
 
 def width_of(x: Any) -> int:

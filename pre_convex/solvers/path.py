@@ -10,6 +10,7 @@ import numpy as np
 
 from .._internal.threads import single_threaded_blas
 from .._internal.validation import as_flag, as_radii
+from ..errors import renamed_arguments
 from ..penalties import make_penalty
 from ..penalties.radius import as_radius
 from ..problem import RatioProblem, as_problem
@@ -83,5 +84,6 @@ def _radii(radii: Any, problem: RatioProblem) -> list[Any]:
         return list(as_radii(radii))
     radii = list(radii)
     if any(np.ndim(radius) or isinstance(radius, Mapping) for radius in radii):
-        return [as_radius(radius, problem.feature_names) for radius in radii]
+        with renamed_arguments({"radius": "radii"}):
+            return [as_radius(radius, problem.feature_names) for radius in radii]
     return list(as_radii(radii))

@@ -17,6 +17,7 @@ from .._internal.typing import Array
 from .._internal.validation import MAX_COUNT, MAX_ENTRY, as_count, as_flag, as_vector, preview
 from ..errors import DataError
 from ..penalties import make_penalty
+from ..penalties.user import check_terms
 from ..problem import RatioProblem, as_problem
 from ..solution import Status
 from ..solvers.family import newton_linked
@@ -87,6 +88,7 @@ def bootstrap(
     problem = as_problem(problem)
     if problem.features_p is None or problem.log_weights_p is None:
         raise DataError("problem", "has no p sample in memory to resample", "build it with RatioProblem.from_samples")
+    check_terms(penalty, constraints)
     delta = as_vector(delta, "delta", problem.k, limit=MAX_ENTRY)
     replicates, progress = as_count(replicates, "replicates", 2), as_flag(progress, "progress")
     if not isinstance(jobs, int | np.integer) or isinstance(jobs, bool) or not jobs:

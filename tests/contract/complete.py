@@ -47,7 +47,12 @@ EXEMPT: dict[str, str] = {
     "RatioProblem.on_face": "called by the engines",
     "RatioProblem.with_weight": "called by the engines",
     "RatioProblem.with_log_weights": "for readers of files, with arrays that they checked",
-    "radius_path.radii": "any number of radii, so no kind is too short or too long",
+    "radius_path.radii": "any number of radii, or rows with one for each feature, so no kind is too short or too long",
+    "radius_noise_df": "called by the diagnostics",
+    **{
+        f"{name}.delta": "one number stands for all coefficients"
+        for name in ("Inference.p_values", "Inference.score_test", "PosteriorRatio.score_test")
+    },
     "Kernel.fitted.rng": "used only beyond 4,000 rows",
     "Kernel.points": "set by fitted",
     "Kernel.factor": "set by fitted",

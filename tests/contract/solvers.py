@@ -207,7 +207,7 @@ ROWS: list[Row] = [
         "radii",
         lambda r: pre.radius_path(PROBLEM, r),
         np.array([0.2, 0.1]),
-        skip=("too short", "too long", "generator"),
+        skip=("too short", "too long", "generator", "matrix"),
     ),
     Row("radius_path", "radii", "per feature, too long", lambda: pre.radius_path(PROBLEM, [[0.1, 0.1, 0.1]])),
     Row("radius_path", "radii", "negative", lambda: pre.radius_path(PROBLEM, [0.1, -1])),

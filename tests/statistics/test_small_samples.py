@@ -204,7 +204,7 @@ def test_a_radius_that_shrinks_too_much_for_one_step_is_reported():
 def test_debiasing_is_refused_where_it_says_nothing():
     x_p, x_q, *_ = gaussian(40, 11)
     with pytest.raises(pre.DataError) as error:
-        pre.KLIEP(features="kernel", radius="auto").fit(x_p, x_q).debiased()
+        pre.KLIEP(features=pre.Polynomial(25), radius=0.5).fit(x_p, x_q).debiased()  # 50 columns, 40 rows
     assert error.value.argument == "features"
     with pytest.raises(pre.DataError) as error:
         pre.KLIEP(radius=[0.0, np.inf]).fit(x_p, x_q).debiased()
