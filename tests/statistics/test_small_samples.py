@@ -218,3 +218,15 @@ def test_the_automatic_radius_of_a_kernel_stays_below_that_of_a_zero_solution():
     rng = np.random.default_rng(12)
     fit = pre.KLIEP(features="kernel", radius="auto").fit(rng.normal(1.0, 0.5, (100, 1)), rng.normal(size=(100, 1)))
     assert np.abs(fit.delta_).max() > 0.0
+
+
+def test_with_many_features_debiasing_has_a_smaller_error_than_no_radius():
+    shifts, errors = np.linspace(-0.35, 0.35, 10), []
+    for seed in range(60):
+        rng = np.random.default_rng([13, seed])
+        problem = pre.RatioProblem.from_samples(rng.normal(shifts, 1.0, (100, 10)), rng.normal(size=(100, 10)))
+        there, _ = debiased(problem, pre.solve(problem.with_radius(0.4)).delta)
+        exact = pre.solve(problem, check=False)
+        errors.append([np.square(d - shifts).sum() for d in (there.delta, exact.delta)])
+    step, none = np.median(errors, axis=0)
+    assert step < 0.9 * none
