@@ -154,7 +154,7 @@ def tables(rows: list[dict[str, object]]) -> list[str]:
         "",
         *(misses or ["none"]),
         "",
-        "The other kinds:",
+        "The other kinds, from a quarter of the runs:",
         "",
         *table([f"{kind}: {q}" for q, kind in others], others, names),
         "",
