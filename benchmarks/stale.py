@@ -260,6 +260,15 @@ RESULTS: dict[str, Result] = {
         )
         for name, modules in EXPERIMENTS.items()
     },
+    **{
+        f"experiment-seeds/{name}": Result(
+            ("benchmarks/results/experiment-seeds.json",),
+            f'make experiments ARGS="{name} --seeds"',
+            (*FITS, *_paper(modules)),
+            ((f"docs/experiments/{name}.md", name), ("docs/experiments/README.md", "verdicts")),
+        )
+        for name, modules in EXPERIMENTS.items()
+    },
 }
 
 

@@ -56,7 +56,7 @@ def detect(
         bool, typer.Option("--standardise", help="Scale features to unit variance; useful with a radius.")
     ] = False,
     method: Annotated[
-        str, typer.Option(help="Score: pre, plugin, kde, evidence, autocorrelation, ar, sst or energy.")
+        str, typer.Option(help="Score: pre, pre-prior, plugin, kde, evidence, autocorrelation, ar, sst or energy.")
     ] = "pre",
     order: Annotated[int, typer.Option(min=1, help="Order for the methods autocorrelation, ar and sst.")] = 20,
     rate: Annotated[float, typer.Option(help="False-alarm rate per window, between 0 and 1.")] = 0.05,

@@ -234,7 +234,7 @@ SET = (
     '{"format": 1, "name": "s", "title": "t", "version": 1, "sha256": "0", '
     '"cases": [{"name": "a", "file": "FILE", "sha256": "0"}]}'
 )
-RECORD = {"experiment": "normality", "findings": [], "verdict": "holds", "data": {}}
+RECORD = {"experiment": "normality", "findings": [], "claims": {}, "data": {}}
 BLOCKS = "RatioProblem.from_blocks"
 READERS = [
     Reader("load", "path", ".npz", pre.load, lambda path: pre.save(fitted(), path)),

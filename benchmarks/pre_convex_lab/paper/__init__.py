@@ -9,7 +9,17 @@ An experiment is a module with
 To add one, write the module and add its name to ``EXPERIMENTS`` in ``record.py``.
 """
 
-from .record import EXPERIMENTS, Finding, Outcome, Setting, load_experiment, perform, read_outcome, write_outcome
+from .record import (
+    EXPERIMENTS,
+    Finding,
+    Outcome,
+    Setting,
+    load_experiment,
+    perform,
+    read_outcome,
+    summarise,
+    write_outcome,
+)
 
 __all__ = [
     "EXPERIMENTS",
@@ -19,5 +29,6 @@ __all__ = [
     "load_experiment",
     "perform",
     "read_outcome",
+    "summarise",
     "write_outcome",
 ]

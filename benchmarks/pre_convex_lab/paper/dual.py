@@ -211,7 +211,7 @@ def run(setting: Setting) -> Outcome:
         "solvers": table,
     }
     findings = tuple(find(data))
-    return Outcome(findings, conclude(findings, table), data)
+    return Outcome(findings, claims(findings), data)
 
 
 def _curve(sizes: tuple[int, ...], runs: list[Run]) -> dict[str, Any]:
@@ -311,19 +311,16 @@ def _median_and_max(values: list[float]) -> str:
     return f"{np.median(values):.0e}, at most {max(values):.0e}"
 
 
-def conclude(findings: tuple[Finding, ...], table: list[dict[str, Any]]) -> str:
-    """The verdict from the findings; claims on a step of the proof or on the size of E_qn do not affect it."""
-    judged = {finding.question: finding.verdict for finding in findings}
-    broken = [f.question for f in findings if f.verdict.startswith("does not hold") and f.paper not in ASIDE]
-    if broken:
-        return f"does not hold: {', '.join(broken)}"
-    near = [f for f in findings if f.paper == "−1/2" and f.verdict != "holds"]
-    rate = f"the error falls as 1/√n for every R₃{' (for some nearly so)' * bool(near)}"
-    bound = "Theorem 3's bound holds wherever it applies" if BOUND in judged else "Theorem 3 applied to no sample"
-    reversed_step = ", though its proof reverses an inequality" * judged.get(STEP, "").endswith(": ≥ does")
-    sizes = [float(np.median(row["e_qn"])) for row in table if row["solver"] != "newton"]
-    e_qn = f" Cone solvers leave a median E_qn of {min(sizes):.0e} to {max(sizes):.0e}." if sizes else ""
-    return f"holds: {rate}; {bound}{reversed_step}; the dual's multipliers are the primal's δ.{e_qn}"
+def claims(findings: tuple[Finding, ...]) -> dict[str, bool]:
+    """What the findings say of the paper's claims; those of Theorem 3 count only if it applied to some sample."""
+    held = {finding.question: finding.verdict.startswith("holds") for finding in findings if finding.verdict}
+    of = {"−1/2": "the error falls as 1/√n for every R₃", "0": "the dual's multipliers are the primal's δ"}
+    found = {text: all(held[f.question] for f in findings if f.paper == paper) for paper, text in of.items()}
+    theorem = {
+        BOUND: "Theorem 3's bound holds wherever it applies",
+        STEP: "the inequality in its proof has the right direction",
+    }
+    return found | {text: held[question] for question, text in theorem.items() if question in held}
 
 
 def draw(data: Mapping[str, Any]) -> Figure:

@@ -45,12 +45,12 @@ METHODS = {
     "autocorr(1)": ("autocorrelation", 1),
     "energy": ("energy", 20),
     "Bayes factor": ("evidence", 20),
-    "PRE, y_p = 0": ("pre", 20),
+    "PRE, no y_p": ("pre-prior", 20),
 }
 #: PRE without y_p, and singular spectra (SST) with lag and rank tuned on other pairs
-WITHOUT, TUNED = "PRE, y_p = 0", "SST, tuned"
+WITHOUT, TUNED = "PRE, no y_p", "SST, tuned"
 #: names of methods in the verdict
-SPOKEN = {WITHOUT: "PRE with y_p = 0", TUNED: "tuned SST", "Bayes factor": "a Bayes factor of y_q"}
+SPOKEN = {WITHOUT: "PRE without y_p", TUNED: "tuned SST", "Bayes factor": "a Bayes factor of y_q"}
 #: the paper's baselines, the same scores with a suitable order, and scores that use the prior samples as PRE does
 BASELINES, SUITABLE, WITH_PRIORS = ("AR(20)", "SST(20)"), ("AR(1)", "autocorr(1)", TUNED), ("Bayes factor", WITHOUT)
 #: methods that PRE is compared with in independent repetitions
@@ -91,7 +91,7 @@ def run(setting: Setting) -> Outcome:
         readings[reading], times[f"simulation and scores, {reading}"] = _run_reading(
             setting.rng(number), *READINGS[reading], sizes
         )
-    return Outcome(find(readings), conclude(readings), {**vars(sizes), "readings": readings}, times)
+    return Outcome(find(readings), claims(readings), {**vars(sizes), "readings": readings}, times)
 
 
 def simulate(alpha: Array, sd: float, rng: np.random.Generator) -> Array:
@@ -163,8 +163,7 @@ def _draw_priors(rows: int, sd: float, rng: np.random.Generator) -> tuple[Array,
 def _scores(detector: Detector, name: str, Y_p: Array, Y_q: Array) -> Array:
     """Scores of the pairs by one of ``METHODS``."""
     method, order = METHODS[name]
-    first = np.zeros_like(Y_p) if name == WITHOUT else Y_p
-    return np.array(detector.using(method, order=order).scores(first, Y_q, warn=False, swap=False).scores)
+    return np.array(detector.using(method, order=order).scores(Y_p, Y_q, warn=False, swap=False).scores)
 
 
 def sst_scores(Y_p: Array, Y_q: Array, length: int, order: int) -> Array:
@@ -304,50 +303,21 @@ def judge(readings: Readings, name: str) -> str:
     return (f"holds for {ahead[0]}" if ahead else "does not hold: no lead") + also
 
 
-def conclude(readings: Readings) -> str:
-    """The verdict from both readings."""
-    judged = {name: judge(readings, name) for name in BASELINES}
-    if any(verdict != "holds" for verdict in judged.values()):
-        partly = any(verdict.startswith("holds") for verdict in judged.values())
-        details = ", ".join(f"{name}: {verdict}" for name, verdict in judged.items())
-        return f"{'holds in part' if partly else 'does not hold'}: significant lead ({details})"
-    suitable, with_priors = ({name: compare(readings, name) for name in each} for each in (SUITABLE, WITH_PRIORS))
-    if set((suitable | with_priors).values()) == {"behind PRE"}:
-        return "holds"
-    claim = "holds"
-    if set(suitable.values()) != {"behind PRE"}:
-        claim = (
-            "holds when the baselines have the paper's order of 20. With a suitable order and no priors, "
-            f"{_group(suitable)}"
-        )
-    return f"{claim}. With the same priors, {_group(with_priors)}."
+def claims(readings: Readings) -> dict[str, bool]:
+    """Whether PRE is ahead of other scores, significantly and in both readings, and which ones are ahead of PRE."""
 
+    def leads(name: str, sign: float) -> bool:
+        ends = (1, 2)[sign < 0.0]
+        return all(sign * result["lead"][name][ends] > 0.0 for result in readings.values())
 
-def compare(readings: Readings, name: str) -> str:
-    """Whether a method is ahead of PRE or behind it, from the intervals in both readings."""
-    each = {
-        reading: "behind PRE" if lead[1] > 0.0 else "ahead of PRE" if lead[2] < 0.0 else "level with PRE"
-        for reading, lead in ((reading, result["lead"][name]) for reading, result in readings.items())
-    }
-    if len(set(each.values())) == 1:
-        return next(iter(each.values()))
-    return " and ".join(f"{place} for {reading}" for reading, place in each.items())
-
-
-def _group(places: Mapping[str, str]) -> str:
-    """One clause for each place, with the methods that share it."""
-    together: dict[str, list[str]] = {}
-    for name, place in places.items():
-        together.setdefault(place, []).append(SPOKEN.get(name, name))
-    return ", ".join(
-        f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} {place}" for place, names in together.items()
-    )
+    ahead = {f"PRE is ahead of {SPOKEN.get(name, name)}": leads(name, 1.0) for name in (*BASELINES, *SUITABLE)}
+    return ahead | {f"{SPOKEN[name]} is ahead of PRE": leads(name, -1.0) for name in (TUNED, *WITH_PRIORS)}
 
 
 #: colour and style of each curve
 STYLES = {
     "PRE": (BLUE, "-", 2.4),
-    "PRE, y_p = 0": (BLUE, ":", 1.8),
+    "PRE, no y_p": (BLUE, ":", 1.8),
     "Bayes factor": (ORANGE, "-", 1.8),
     "AR(1)": (GREEN, "-", 1.6),
     "AR(20)": (GREEN, "--", 1.6),

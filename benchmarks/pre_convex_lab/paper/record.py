@@ -38,6 +38,7 @@ __all__ = [
     "load_experiment",
     "perform",
     "read_outcome",
+    "summarise",
     "write_outcome",
 ]
 
@@ -161,8 +162,8 @@ class Outcome:
     ----------
     findings : tuple of Finding
         The rows of the table.
-    verdict : str
-        The verdict on the experiment as a whole.
+    claims : mapping of str to bool
+        Claims in plain words, and whether each holds in this run.
     data : mapping
         The numbers behind the findings: mappings, lists, arrays, numbers and strings. Everything that ``draw`` needs.
     times : mapping of str to float, default {}
@@ -170,9 +171,38 @@ class Outcome:
     """
 
     findings: tuple[Finding, ...]
-    verdict: str
+    claims: Mapping[str, bool]
     data: Mapping[str, Any]
     times: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """The claims in one line."""
+        return summarise([self.claims])
+
+
+def summarise(runs: Sequence[Mapping[str, bool]]) -> str:
+    """Claims of one run, or of the same experiment on several seeds, in one line.
+
+    A claim that some runs could not test is counted over the others.
+
+    Examples
+    --------
+    >>> summarise([{"estimates are normal": True, "the paper's covariance is right": False}])
+    "Holds: estimates are normal. Does not hold: the paper's covariance is right."
+    >>> summarise([{"a": True, "b": True, "c": False}, {"a": True, "b": False, "c": False}])
+    'Holds in all 2 runs: a. In 1 of 2: b. In none: c.'
+    """
+    groups: dict[tuple[int, int], list[str]] = {}
+    for text in dict.fromkeys(text for claims in runs for text in claims):
+        found = [claims[text] for claims in runs if text in claims]
+        groups.setdefault((sum(found), len(found)), []).append(text)
+    lines = []
+    for (count, total), texts in sorted(groups.items(), key=lambda group: -group[0][0] / group[0][1]):
+        share = f"all {total} runs" if count == total else f"{count} of {total}" if count else "none"
+        head = ("Holds" if count else "Does not hold") if len(runs) == 1 else f"In {share}"
+        lines.append(f"{head}: {'; '.join(texts)}.")
+    return " ".join(lines).replace("In all", "Holds in all", 1)
 
 
 class Experiment(Protocol):
@@ -236,7 +266,7 @@ def perform(name: str, setting: Setting) -> tuple[Outcome, dict[str, Any]]:
         "title": experiment.TITLE,
         "quick": setting.quick,
         "seed": setting.seed,
-        "verdict": outcome.verdict,
+        "claims": {text: bool(holds) for text, holds in outcome.claims.items()},
         "findings": [vars(finding) for finding in outcome.findings],
         "seconds": round(time.perf_counter() - start, 2),
         "times": {name: round(seconds, 2) for name, seconds in outcome.times.items()},
@@ -301,10 +331,10 @@ def read_outcome(path: Path) -> tuple[Outcome, dict[str, Any]]:
 
 def _outcome(record: Mapping[str, Any]) -> Outcome:
     """The outcome in the content of a file."""
-    if not isinstance(record["verdict"], str) or not isinstance(record["data"], Mapping):
-        raise TypeError("verdict must be a string and data a mapping")
+    if not isinstance(record["claims"], Mapping) or not isinstance(record["data"], Mapping):
+        raise TypeError("claims and data must be mappings")
     findings = tuple(Finding(**finding) for finding in record["findings"])
-    return Outcome(findings, record["verdict"], record["data"], record.get("times", {}))
+    return Outcome(findings, record["claims"], record["data"], record.get("times", {}))
 
 
 def to_plain(value: Any) -> Any:

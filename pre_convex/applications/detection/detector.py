@@ -72,8 +72,8 @@ class Detector:
     penalty : callable, optional
         Convex penalty of δ as a function of a cvxpy expression; each pair is then solved on its own.
     method : str, default "pre"
-        ``"pre"``, or a baseline: ``"plugin"``, ``"kde"``, ``"evidence"``, ``"autocorrelation"``, ``"ar"``, ``"sst"``,
-        ``"energy"``.
+        ``"pre"``; ``"pre-prior"``, which compares y_q with prior_p itself and ignores y_p; or a baseline:
+        ``"plugin"``, ``"kde"``, ``"evidence"``, ``"autocorrelation"``, ``"ar"``, ``"sst"``, ``"energy"``.
     order : int, default 20
         Number of lags of ``"autocorrelation"``, coefficients of ``"ar"``, or eigenvectors of ``"sst"``.
     standardise : bool, default False

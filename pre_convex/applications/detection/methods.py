@@ -46,14 +46,40 @@ Scorer = Callable[[Array, Array, "Index | None"], PairScores]
 def posterior_ratio(priors: Priors, options: MethodOptions) -> Scorer:
     """−ℓ(δ̂) between the posteriors of both windows; infinite if the target lies outside the hull."""
 
-    def score(Y_p: Array, Y_q: Array, left_out: Index | None = None) -> PairScores:
+    def target(Y_p: Array, left_out: Index | None) -> tuple[Array, Array]:
         posterior = priors.p.posterior(priors.p.log_likelihoods(Y_p, left_out))
+        return posterior.mean, posterior.ess
+
+    return _ratio_scorer(priors, options, target)
+
+
+def prior_ratio(priors: Priors, options: MethodOptions) -> Scorer:
+    """−ℓ(δ̂) between prior p and the posterior of y_q: the posterior ratio without a reference window."""
+    F = priors.p.features
+    total = F.sum(axis=0)
+
+    def target(Y_p: Array, left_out: Index | None) -> tuple[Array, Array]:
+        none = np.zeros((len(Y_p), 0), dtype=int)
+        out = none if left_out is None else left_out
+        rows = len(F) - out.shape[1]
+        return (total - F[out].sum(axis=1)) / rows, np.full(len(Y_p), float(rows))
+
+    return _ratio_scorer(priors, options, target)
+
+
+def _ratio_scorer(
+    priors: Priors, options: MethodOptions, target: Callable[[Array, Index | None], tuple[Array, Array]]
+) -> Scorer:
+    """−ℓ(δ̂) for targets, with effective sample sizes of the p side, that a function computes for each pair."""
+
+    def score(Y_p: Array, Y_q: Array, left_out: Index | None = None) -> PairScores:
+        targets, ess_p = target(Y_p, left_out)
         log_lik_q = priors.q.log_likelihoods(Y_q, left_out if priors.shared else None)
         if options.penalty is not None:
-            return _solve_each(priors, options, posterior.mean, posterior.ess, log_lik_q)
+            return _solve_each(priors, options, targets, ess_p, log_lik_q)
         solved = solve_many(
             priors.q.features,
-            posterior.mean,
+            targets,
             log_lik_q,
             radius=options.radius,
             norm=options.norm,
@@ -63,7 +89,7 @@ def posterior_ratio(priors: Priors, options: MethodOptions) -> Scorer:
         for w, solution in solved.solved_singly.items():
             scores[w], distance[w] = _value(solution), _hull_distance(solution)
         status = tuple(solved.status)
-        return PairScores(scores, solved.delta, status, solved.gap, posterior.ess, solved.ess_base, distance)
+        return PairScores(scores, solved.delta, status, solved.gap, ess_p, solved.ess_base, distance)
 
     return score
 
@@ -233,6 +259,7 @@ def _distance_scorer(shape: WindowShape, describe: Callable[[Array], Array]) -> 
 #: methods by name; to add one, write a function and add its line here
 METHODS: dict[str, Callable[[Priors, MethodOptions], Scorer]] = {
     "pre": posterior_ratio,
+    "pre-prior": prior_ratio,
     "plugin": plugin,
     "kde": density_plugin,
     "evidence": evidence,

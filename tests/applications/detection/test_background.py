@@ -28,7 +28,7 @@ def test_threshold_and_p_values_agree():
     assert "199" in error.value.remedy
 
 
-@pytest.mark.parametrize("method", ["pre", "evidence", "plugin", "energy"])
+@pytest.mark.parametrize("method", ["pre", "pre-prior", "evidence", "plugin", "energy"])
 def test_false_alarms_come_at_the_chosen_rate(method):
     p, q = make_priors(2000)
     detector = Detector(p, q, noise=1.5, features=FEATURES, method=method)

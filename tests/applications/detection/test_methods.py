@@ -43,6 +43,19 @@ def test_a_penalty_gives_the_divergence_of_the_penalised_estimator():
     assert np.all(found.scores < plain.scores)
 
 
+@pytest.mark.parametrize("penalty", [None, lambda delta: 0.05 * cp.sum_squares(delta)])
+def test_pre_prior_compares_y_q_with_the_prior_and_ignores_y_p(penalty):
+    p, q = make_priors()
+    Y_p, Y_q = make_windows(2, 0.6), make_windows(2, -0.5, 2)
+    detector = Detector(p, q, noise=1.5, features=FEATURES, penalty=penalty, method="pre-prior")
+    found = detector.scores(Y_p, Y_q, warn=False)
+    for w in range(2):
+        fit = pre.PosteriorRatio(FEATURES, penalty=penalty).fit(p, q, None, pre.Gaussian(Y_q[w], 1.5**-2))
+        np.testing.assert_allclose(found.scores[w], fit.divergence_, atol=1e-7)
+    np.testing.assert_array_equal(found.ess_p, len(p))
+    np.testing.assert_array_equal(detector.scores(Y_q, Y_q, warn=False).scores, found.scores)
+
+
 def by_channel(x):
     return np.concatenate([FEATURES(x[:, :, c]) for c in (0, 1)], axis=1)
 

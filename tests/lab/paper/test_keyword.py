@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pre_convex_lab.paper.keyword.experiment import conclude
+from pre_convex_lab.paper.keyword.experiment import claims
 from pre_convex_lab.paper.keyword.paper_setup import Reading, certify_outside, descend, judge_peaks, pair_up
 from pre_convex_lab.paper.keyword.repaired import (
     METHODS,
@@ -16,7 +16,6 @@ from pre_convex_lab.paper.keyword.repaired import (
     Method,
     Trial,
     beyond_grid,
-    comparison_sentence,
     mean_over_sentences,
     ridge_scores,
     try_method,
@@ -206,27 +205,15 @@ def test_peaks_are_judged_over_voices(ours, plugin, energy, verdict):
     assert judge_peaks({"of": 40, "draws": 10, "PRE": ours, "plugin": plugin, "energy": energy}) == verdict
 
 
-def test_verdict_follows_from_the_numbers(quick):
+def test_claims_follow_from_the_numbers(quick):
     data = json.loads(json.dumps(quick[1]["data"]))
-    verdict = conclude(data["main"], data["peaks"], data["tested"])
-    assert verdict.startswith("does not hold")
-    assert "ranks windows" in verdict
-    assert "no effect" in verdict
+    leads = {"one": {"auc": [0.2, 0.1, 0.3]}, "two": {"auc": [0.1, -0.1, 0.3]}}
+    found = claims(data["main"], data["peaks"], {"leads": leads})
+    assert list(found.values()) == [False, False, False, True, False, True, False]
     data["main"] |= {"outside": 0, "swap": 0.5, "rank_distance": 0.3}
     peaks = {"of": 40, "draws": 10, "PRE": [9, 8, 10, 9], "plugin": [2, 3, 2, 1], "energy": [3, 1, 2, 4]}
-    other = conclude(data["main"], peaks, data["tested"])
-    assert other.startswith("holds")
-    for words in ("PRE 36, plugin 8, energy 10", "does not rank windows", "an effect"):
-        assert words in other
-
-
-def test_comparison_of_methods_follows_from_intervals():
-    ahead, level, behind = [0.2, 0.1, 0.3], [0.1, -0.1, 0.3], [-0.2, -0.3, -0.1]
-    leads = {"one": {"auc": ahead, "hits": level}, "two": {"auc": ahead, "hits": behind}}
-    auc, hits = comparison_sentence({"leads": leads}).split(";")
-    assert "ahead of “one”, “two”" in auc
-    assert "behind “two”" in hits
-    assert hits.endswith("from “one”")
+    other = claims(data["main"], peaks, {"leads": leads})
+    assert list(other.values()) == [True, True, True, False, True, True, False]
 
 
 def test_repeating_words_of_a_sentence_does_not_narrow_the_interval():

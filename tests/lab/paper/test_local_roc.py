@@ -9,7 +9,7 @@ from pre_convex_lab.paper.local_roc import (
     OWN_ROWS,
     SAME_ROWS,
     auc_of_rows,
-    conclude,
+    claims,
     judge,
     roc_of_rows,
 )
@@ -52,26 +52,16 @@ def test_lead_is_judged_by_its_interval_at_each_size(mean, verdict):
     assert judge(np.array(mean), np.array([0.001, 0.001]), (20, 40)) == verdict
 
 
-@pytest.mark.parametrize(
-    ("own", "both", "many", "ridge", "verdict"),
-    [
-        ("holds", "does not hold", "does not hold", 0.0, "holds when LIME draws its own rows (PRE has no lead"),
-        ("holds", "does not hold: reversed", "does not hold", 0.0, "holds when LIME draws its own rows (PRE is behind"),
-        ("holds", "holds", "does not hold", 0.0, "holds when LIME draws its own rows (PRE leads"),
-        ("does not hold", "holds", "holds", 0.9, "holds when there are eight features (90 %"),
-        ("does not hold", "holds", "holds", -0.2, "holds when there are eight features (0 %"),
-        ("does not hold", "does not hold", "does not hold", 0.0, "does not hold;"),
-    ],
-)
-def test_verdict_follows_from_the_findings(own, both, many, ridge, verdict):
-    verdicts = {SAME_ROWS: "does not hold", OWN_ROWS: own, BOTH_OWN: both, EIGHT_FEATURES: many}
-    findings = tuple(Finding(question, "", "", each) for question, each in verdicts.items())
-    assert conclude(findings, ridge).startswith(verdict)
+def test_claims_follow_from_the_findings():
+    questions = (SAME_ROWS, OWN_ROWS, BOTH_OWN, EIGHT_FEATURES, f"{EIGHT_FEATURES}, LIME without kernel and ridge")
+    judged = ("does not hold", "holds", "holds when n = 20", "holds, but below 0.01", "does not hold: reversed")
+    findings = tuple(Finding(question, "", "", each) for question, each in zip(questions, judged, strict=True))
+    assert list(claims(findings).values()) == [False, True, False, True, False]
 
 
 def test_quick_run_reproduces_the_verdict(outcome):
     found, record = outcome
-    assert found.verdict.startswith("holds when LIME draws its own rows")
+    assert found.claims["PRE has a larger AUC than LIME when LIME draws rows of its own"]
     data = record["data"]
     auc_of = dict(zip(data["methods"], np.moveaxis(np.array(data["auc"][0]), 2, 0), strict=True))
     plain, wide = data["cases"].index("no outlier"), data["cases"].index("eight features")

@@ -10,7 +10,7 @@ from pre_convex_lab.paper.normality import (
     anderson_darling,
     check_findings,
     check_normal,
-    conclude,
+    claims,
     draw_sides,
     exact_delta,
     judge,
@@ -100,21 +100,21 @@ def test_each_check_detects_its_departure_from_normality(distort, failing):
 
 
 @pytest.mark.parametrize(
-    ("failed", "begins"),
+    ("failed", "holds"),
     [
-        ((), "holds: "),
-        (("largest",), "holds except for the most extreme"),
-        (("tail", "largest"), "holds except in the tails"),
-        (("ks",), "does not hold: "),
+        ((), [True, True]),
+        (("largest",), [True, False]),
+        (("tail", "largest"), [False, False]),
+        (("ks",), [False, True]),
     ],
 )
-def test_verdict_follows_from_the_findings(outcome, failed, begins):
+def test_claims_follow_from_the_findings(outcome, failed, holds):
     questions = [CHECKS[name] for name in failed]
     findings = tuple(
         Finding(f.question, f.ours, f.paper, "does not hold" if f.question in questions else f.verdict)
         for f in outcome.findings
     )
-    assert conclude(findings).startswith(begins)
+    assert list(claims(findings).values()) == [*holds, True, True, False]
 
 
 def test_quick_run_reproduces_the_verdict(outcome):
@@ -126,7 +126,7 @@ def test_quick_run_reproduces_the_verdict(outcome):
     for name in ("ellipse, paper, x+3", "own region, paper, x+3"):
         assert verdicts[name].startswith("does not hold: tends to 1.")
     assert all(verdicts[question] == "holds" for question in CHECKS.values())
-    assert outcome.verdict.startswith("holds: the estimates are normal. The centred covariance is right")
+    assert list(outcome.claims.values()) == [True, True, True, True, False]
 
 
 def test_every_run_is_certified_and_a_shift_of_features_moves_no_estimate(outcome):

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from pre_convex_lab.paper import EXPERIMENTS, load_experiment, read_outcome
+from pre_convex_lab.paper import EXPERIMENTS, load_experiment, read_outcome, summarise
 from quotes import quoted
 
 ROOT = Path(__file__).parents[3]
@@ -42,7 +42,7 @@ def test_stored_result_is_a_full_run(path):
     assert record["title"] == load_experiment(path.stem).TITLE
     assert record["quick"] is False
     assert record["findings"]
-    assert record["verdict"]
+    assert record["claims"]
     assert path.stat().st_size < 300_000
     assert path.with_suffix(".png").stat().st_size < 300_000
 
@@ -69,3 +69,15 @@ def test_quick_result_has_the_same_figure_as_a_full_one(name, quick_run):
 
 def test_table_cells_are_escaped(command):
     assert command.table(["a"], [["x | y\nz"]])[-1] == "| x \\| y z |"
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_verdicts_rest_on_several_seeds(name, command):
+    runs = command.seeds()[name]
+    assert len(set(runs["seeds"])) == len(runs["claims"]) >= 5
+    assert set().union(*runs["claims"]) == set(read_outcome(FOLDER / f"{name}.json")[0].claims)
+
+
+def test_claims_are_counted_over_runs_that_could_test_them():
+    runs = [{"a": True, "b": False, "c": True}, {"a": True, "b": False}, {"a": False, "b": False, "c": True}]
+    assert summarise(runs) == "Holds in all 2 runs: c. In 2 of 3: a. In none: b."

@@ -237,7 +237,7 @@ def run(setting: Setting) -> Outcome:
             for i in (0, 1, count // 2, count // 2 + 1)
         ],
     }
-    return Outcome(tuple(find(data)), conclude(data), data)
+    return Outcome(tuple(find(data)), claims(data), data)
 
 
 def summarise(found: dict[str, Any], setting: Setting) -> dict[str, Any]:
@@ -313,34 +313,26 @@ def judge_ink(difference: Sequence[float]) -> str:
     return "does not hold: the same for random networks" if high < MATTERS else "does not hold clearly"
 
 
-def compare(difference: Sequence[float], below: str, above: str, level: str) -> str:
-    """The word for a difference below zero, above zero, or neither (not significant, or too small to matter)."""
-    mean, low, high = difference
-    return level if abs(mean) < SMALLEST or low <= 0.0 <= high else below if mean < 0.0 else above
+def below(difference: Sequence[float]) -> bool:
+    """Whether a difference is significantly below zero, and large enough to matter."""
+    mean, _, high = difference
+    return high < 0.0 and abs(mean) >= SMALLEST
 
 
-def conclude(data: dict[str, Any]) -> str:
-    """The verdict."""
+def claims(data: dict[str, Any]) -> dict[str, bool]:
+    """What the numbers say of explanations by PRE, alone and beside LIME and soft logistic regression."""
     trained, less = data["trained"], data["trained"]["pre_less"]
-    clauses = [
-        f"the selected super-pixels {'lie' if trained['chosen_ink'][1] > INK else 'do not all lie'} on the digit"
-    ]
-    _, low, high = data["ink_less_random"]
-    if low > MATTERS:
-        clauses.append("with random weights far fewer do")
-    elif high < MATTERS:
-        clauses.append("with random weights they do so too, so this is no evidence of what the network uses")
-    else:
-        clauses.append("with random weights it is not clear how many do")
-    for method in (LIME_OWN, LOGISTIC):
-        (leak, *_), (cosine, low, high), (area, *_) = (less[key][method] for key in ("leak", "cosine", "area"))
-        stable = compare((cosine, low, high), "less stable", "more stable", "as stable")
-        clauses.append(
-            f"PRE {compare(less['leak'][method], 'leaks less than', 'leaks more than', 'leaks as much as')} {method} "
-            f"(difference {100.0 * abs(leak):.2g} points), is {stable} ({abs(cosine):.1g}), "
-            f"and its order is {compare(less['area'][method], 'better', 'worse', 'no better')} ({abs(area):.1g})"
+    found = {
+        "the super-pixels that PRE selects lie on the digit": trained["chosen_ink"][1] > INK,
+        "far fewer do when the network has random weights": data["ink_less_random"][1] > MATTERS,
+    }
+    for method, name in ((LIME_OWN, "LIME"), (LOGISTIC, "soft logistic regression")):
+        found[f"PRE gives less weight to empty super-pixels than {name}"] = below(less["leak"][method])
+        found[f"PRE is more stable than {name}"] = below(
+            [-value for value in (less["cosine"][method][0], less["cosine"][method][2], less["cosine"][method][1])]
         )
-    return "; ".join(clauses)
+        found[f"PRE orders super-pixels better than {name}"] = below(less["area"][method])
+    return found
 
 
 def draw(data: Mapping[str, Any]) -> Figure:

@@ -26,7 +26,6 @@ __all__ = [
     "Trial",
     "compare_methods",
     "comparison_findings",
-    "comparison_sentence",
     "mean_over_sentences",
     "ridge_scores",
     "try_method",
@@ -302,21 +301,3 @@ def comparison_findings(tested: Mapping[str, Any]) -> list[Finding]:
         for option, gain in results["edges"].items()
     ]
     return [*findings, Finding("gain of merit one step beyond a grid's end", "; ".join(edges) or "none")]
-
-
-def comparison_sentence(tested: Mapping[str, Any]) -> str:
-    """Where the Bayes factor leads significantly, in words."""
-    clauses = []
-    for key, measure in (("auc", "AUC"), ("hits", "hits")):
-        ahead = [name for name, lead in tested["leads"].items() if lead[key][1] > 0.0]
-        behind = [name for name, lead in tested["leads"].items() if lead[key][2] < 0.0]
-        level = [name for name in tested["leads"] if name not in ahead + behind]
-        places = (("is ahead of", ahead), ("is behind", behind), ("does not differ significantly from", level))
-        places_text = " and ".join(f"{place} {_listed(names)}" for place, names in places if names)
-        clauses.append(f"by {measure}, a Bayes factor {places_text}")
-    return "; ".join(clauses)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names in quotation marks, since they contain commas."""
-    return ", ".join(f"“{name}”" for name in names)
