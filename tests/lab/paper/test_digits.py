@@ -142,16 +142,16 @@ def test_ink_is_evidence_only_if_random_networks_have_less(interval, verdict):
 
 
 @pytest.mark.parametrize(
-    ("interval", "word"),
+    ("interval", "below"),
     [
-        ((-0.2, -0.3, -0.1), "less"),
-        ((0.2, 0.1, 0.3), "more"),
-        ((0.1, -0.1, 0.3), "same"),
-        ((-0.0002, -0.0003, -0.0001), "same"),
+        ((-0.2, -0.3, -0.1), True),
+        ((0.2, 0.1, 0.3), False),
+        ((-0.1, -0.3, 0.1), False),
+        ((-0.0002, -0.0003, -0.0001), False),
     ],
 )
-def test_difference_must_be_significant_and_large_enough(interval, word):
-    assert experiment.compare(interval, "less", "more", "same") == word
+def test_difference_must_be_significant_and_large_enough(interval, below):
+    assert experiment.below(interval) == below
 
 
 def negated(values):
