@@ -1,6 +1,6 @@
 """Run the paper's experiments and fill their pages: ``python benchmarks/experiments.py [NAME...]``.
 
-A full run with seed 0 is stored in ``docs/experiments``. Verdicts rest on more seeds, which ``--seeds`` runs: in full if
+A full run with seed 0 is stored in ``docs/experiments``. Verdicts rest on several, which ``--seeds`` runs: in full if
 that takes about a minute, in a small version otherwise. They are in ``benchmarks/results/experiment-seeds.json``.
 ``--quote-only`` only fills the pages from the stored results.
 """
