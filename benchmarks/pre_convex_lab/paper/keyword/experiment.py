@@ -67,7 +67,7 @@ def claims(main: Mapping[str, Any], peaks: Mapping[str, Any], tested: Mapping[st
         "in the paper's set-up the score peaks in the keyword more often than a plugin ratio": judged.startswith(
             "holds"
         ),
-        "it peaks there more often than the energy of the sound does": judged == "holds",
+        "it peaks in the keyword more often than the energy of the sound does": judged == "holds",
         "the target lies inside the hull, so that a ratio exists, in some windows": main["outside"] < main["hulls"],
         "a descent stopped early ranks windows as the distance ‖b − mean‖ does": main["rank_distance"] > SAME_RANKS,
         "y_q has an effect on the ranks": main["swap"] >= NO_EFFECT,
