@@ -324,10 +324,7 @@ def claims(data: dict[str, Any]) -> dict[str, bool]:
     trained, less = data["trained"], data["trained"]["pre_less"]
     found = {
         "the super-pixels that PRE selects lie on the digit": trained["chosen_ink"][1] > INK,
-        "with random weights of the network far fewer of them do": data["ink_less_random"][
-            1
-        ]
-        > MATTERS,
+        "with random weights of the network far fewer of them do": data["ink_less_random"][1] > MATTERS,
     }
     for method, name in ((LIME_OWN, "LIME"), (LOGISTIC, "soft logistic regression")):
         found[f"PRE gives less weight to empty super-pixels than {name}"] = below(less["leak"][method])
