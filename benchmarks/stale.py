@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -279,6 +280,7 @@ def code_files(parts: Iterable[str]) -> Iterator[Path]:
         yield from sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
+@cache
 def code_of(text: str) -> str:
     """Syntax tree of Python code as text, without docstrings; comments and formatting are not in the tree.
 

@@ -50,7 +50,8 @@ def test_every_stored_file_is_declared_and_every_file_of_a_stored_result_exists(
     found = {p.relative_to(stale.ROOT).as_posix() for f, glob in folders.items() for p in (stale.ROOT / f).rglob(glob)
              if p.is_file() and p != stale.CHECKSUMS}  # fmt: skip
     assert found <= {file for result in stale.RESULTS.values() for file in result.files}
-    stored = [result for name, result in stale.RESULTS.items() if stale.states()[name] != "unknown"]
+    states = stale.states()
+    stored = [result for name, result in stale.RESULTS.items() if states[name] != "unknown"]
     assert {file for result in stored for file in result.files} <= found
 
 
