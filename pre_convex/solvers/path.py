@@ -80,7 +80,7 @@ def radius_path(
 
 def _radii(radii: Any, problem: RatioProblem) -> list[Any]:
     """Validated radii: numbers, or arrays with one for each feature."""
-    if isinstance(radii, str | bytes) or not np.iterable(radii):
+    if isinstance(radii, str | bytes | set | frozenset) or not np.iterable(radii):
         return list(as_radii(radii))
     radii = list(radii)
     if any(np.ndim(radius) or isinstance(radius, Mapping) for radius in radii):

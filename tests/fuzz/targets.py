@@ -30,7 +30,7 @@ from pre_convex.data.tables import read_table
 
 X = np.random.default_rng(0).normal(size=(12, 2))
 FACTS = {"format": 1, "sets": [{"name": "s", "names": ["a"]}], "contenders": [["SCS", "dual"]]}
-RECORD = {"findings": [{"question": "q", "ours": "1"}], "verdict": "holds", "data": {"a": [1.0, None]}}
+RECORD = {"findings": [{"question": "q", "ours": "1"}], "claims": {"it holds": True}, "data": {"a": [1.0, None]}}
 
 
 @dataclass(frozen=True)
