@@ -13,7 +13,7 @@ import numpy as np
 
 from .._internal.typing import Array
 from ..errors import DataError
-from ..penalties import LinearConstraints, Penalty, feature_scale, make_penalty
+from ..penalties import Penalty, make_penalty
 from ..problem import RatioProblem
 
 __all__ = ["WithTerms", "with_weight_terms"]
@@ -46,14 +46,10 @@ class WithTerms(NamedTuple):
 def with_weight_terms(problem: RatioProblem, delta: Array, penalty: Any, constraints: Any) -> WithTerms | None:
     """The problem with affine terms of the weights among its features.
 
-    ``None`` if a term is not affine, for many constraints, and where the radius cannot be one for each feature: with a
-    positive radius in norm 1 or 2, or, if there is a penalty of the weights, with any radius.
+    ``None`` if a term is not affine, and for many constraints.
     """
     from ..penalties.user_terms import affine_rows, affine_value  # import cvxpy
 
-    one_each = problem.radius_per_feature or problem.radius == 0.0 or problem.norm == np.inf
-    if not one_each or (penalty is not None and not (problem.exact and not problem.radius_per_feature)):
-        return None
     rows, n = problem.positive_rows, problem.n_q
     found = affine_rows(rows.size, constraints)
     slope = None if penalty is None else affine_value(rows.size, penalty)
@@ -73,10 +69,12 @@ def with_weight_terms(problem: RatioProblem, delta: Array, penalty: Any, constra
     a, limit, equal, lowest = a[needed], limit[needed], equal[needed], lowest[needed]
     m, k = limit.size, problem.k
     half = np.where(equal, 0.0, 0.5 * (limit - lowest))
-    target, radius = limit - half, np.append(np.broadcast_to(problem.radius, k), half)
+    # R_i|δ_i| of every feature, unless several share the radius or a coefficient is fixed
+    one_each = slope is None and (problem.exact or problem.radius_per_feature or problem.norm == np.inf)
+    target, radius = limit - half, np.append(np.broadcast_to(problem.radius, problem.k), half)
     names = [f"weight_constraints[{i}]" for i in np.flatnonzero(~alone)[needed]]
     if slope is not None:
-        a, target, names = np.vstack([a, slope[0]]), np.append(limit, 0.0), [*names, "weight_penalty"]
+        a, target, names = np.vstack([a, slope[0]]), np.append(target, 0.0), [*names, "weight_penalty"]
     columns = np.zeros((n, len(a)))
     columns[rows] = a.T
     try:
@@ -84,20 +82,39 @@ def with_weight_terms(problem: RatioProblem, delta: Array, penalty: Any, constra
             np.append(problem.target, target),
             np.column_stack([problem.features_q, columns]),
             problem.log_base,
-            radius=0.0 if slope is not None else radius,
+            radius=radius if one_each else 0.0,
             feature_names=(*problem.feature_names, *names),
             divergence=problem.divergence,
             bounds=bounds,
         )
     except DataError:  # these limits allow no weights, or columns that no solver could use
         return None
-    start = np.append(delta, np.zeros(len(a)))
-    if slope is None:
-        return WithTerms(larger, make_penalty(larger), start, 0.0)
-    start[-1] = -1.0
-    of_delta = np.eye(k + m + 1)[[k + m, *(k + np.flatnonzero(equal == 0))]]  # −1 for the penalty, ≤ 0 for inequalities
-    limits = np.append(-1.0, np.zeros(len(of_delta) - 1))
-    return WithTerms(larger, LinearConstraints(of_delta, limits, 1, feature_scale(larger)), start, slope[1])
+    start, constant = np.append(delta, np.zeros(len(a))), 0.0
+    if slope is not None:
+        start[-1], constant = -1.0, slope[1]
+    terms = make_penalty(larger) if one_each else _with_radii(problem, larger, half, slope is not None)
+    return WithTerms(larger, terms, start, constant)
+
+
+def _with_radii(problem: RatioProblem, larger: RatioProblem, half: Array, fixed: bool) -> Penalty:
+    """The radius of the problem on its own features, one for each constraint, and perhaps −1 as the last coefficient."""
+    import cvxpy as cp
+
+    own = problem.radius_per_feature
+    each = np.append(problem.radius if own else np.zeros(problem.k), half)
+    # the coefficient of an equation is in no term, which the certificate [CONE] makes use of
+    limited, left_out = np.flatnonzero((each > 0.0) & np.isfinite(each)), np.flatnonzero(np.isinf(each))
+
+    def total(delta: Any) -> Any:
+        g = cp.Constant(each[limited]) @ cp.abs(delta[limited]) if limited.size else cp.Constant(0.0)
+        if own or problem.exact:
+            return g
+        return g + problem.radius * cp.norm(delta[: problem.k], problem.moment_norm.dual_order)
+
+    def limits(delta: Any) -> list[Any]:
+        return [*([delta[left_out] == 0.0] if left_out.size else []), *([delta[each.size] == -1.0] if fixed else [])]
+
+    return make_penalty(larger, total, limits)
 
 
 def _bounds(problem: RatioProblem, A: Any, limit: Array) -> tuple[Array, Array]:
