@@ -74,9 +74,8 @@ def solve(
         such as ``lambda d: [d >= 0]``. Primal formulation only.
     weight_penalty, weight_constraints : callable, default None
         Convex cvxpy terms of the weights μ, as in :func:`dual_program`; they need ``formulation="dual"`` and a cone
-        solver. The certificate covers terms that are affine, such as ``lambda mu: [mu[:10].sum() <= 0.2]``, without a
-        radius or with one for each feature (also in norm inf); a penalty has to be without a radius. Any other answer
-        is the solver's claim, and its status is ``CLAIMED``; no error is raised for that.
+        solver. The certificate covers terms that are affine, such as ``lambda mu: [mu[:10].sum() <= 0.2]``. With any
+        other term the answer is the solver's claim: its status is ``CLAIMED``, and no error is raised.
     tol : float, default None
         Tolerance between 0 and 1: the answer is optimal if its certified gap is at most ``tol · (1 + |value|)``.
         ``None`` takes the settings' own, 1e-8 by default.
