@@ -123,7 +123,8 @@ def pass_seconds(problem: pre.RatioProblem) -> float:
 def follow(problem: pre.RatioProblem, error: pre.SolveError, rounds: int = 3) -> bool:
     """Whether the remedy that the message of an error names first works.
 
-    Without the rows of one category another one may be missing, so the advice of a second and third error is followed.
+    Without the rows of one category another one may be missing, or the target may be on the boundary, so the advice of a
+    second and third error is followed.
     """
     again, settings = problem, {}
     if isinstance(error, pre.InfeasibleError) and error.outside:
@@ -133,7 +134,7 @@ def follow(problem: pre.RatioProblem, error: pre.SolveError, rounds: int = 3) ->
         terms = {"radius": problem.radius, "norm": problem.norm}
         again = pre.RatioProblem.from_samples(problem.features_p[inside], problem.features_q, **terms)
     elif isinstance(error, pre.InfeasibleError):
-        again = problem.with_radius(error.advised_radius)
+        again = problem.with_radius(error.advised_relaxation or error.advised_radius)
     elif isinstance(error, pre.BoundaryError):
         low, high = problem.ranges
         again = problem.with_radius(1e-3 * float(np.linalg.norm(high - low, problem.norm)))
@@ -141,7 +142,7 @@ def follow(problem: pre.RatioProblem, error: pre.SolveError, rounds: int = 3) ->
         settings = {"tol": 1e-4}
     try:
         pre.solve(again, **settings)
-    except pre.InfeasibleError as next_error:
+    except (pre.InfeasibleError, pre.BoundaryError) as next_error:
         return rounds > 1 and follow(again, next_error, rounds - 1)
     except pre.SolveError:
         return False

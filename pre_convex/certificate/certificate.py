@@ -33,6 +33,7 @@ from ..errors import DataError
 from ..logistic import LogisticProblem
 from ..penalties import BallPenalty, Penalty, Trial, make_penalty
 from ..problem import RatioProblem, as_problem
+from .extended import precise_value
 from .lift import Arithmetic, Lifted, RoundOff, lift, lift_in_own_coordinates
 from .mixture import mix
 
@@ -333,6 +334,8 @@ def make_certificate(
         summary = tilt(problem.rows, delta)
     arithmetic = arithmetic_of(problem)
     proof = Alone(problem.rows).run(prove(delta, summary, penalty, arithmetic))
+    if problem.rows.in_memory and SMALL_GAP < proof.gap < 2.0 * proof.noise:
+        summary, proof = _in_extended_precision(problem, delta, summary, penalty, proof)
     if mu is None:
         return certificate_of(problem, delta, summary, penalty, proof)
     mu = as_vector(mu, "mu", problem.n_q, limit=MAX_ENTRY)
@@ -351,6 +354,18 @@ def make_certificate(
     e_qn = float(np.linalg.norm(r + summary.mean))
     certificate = certificate_of(problem, delta, summary, penalty, proof, r)
     return replace(certificate, simplex_residual=simplex, e_qn=e_qn if e_qn > 1e-14 * proof.spread else 0.0)
+
+
+def _in_extended_precision(
+    problem: RatioProblem, delta: Array, summary: Summary, penalty: Penalty, proof: Proof
+) -> tuple[Summary, Proof]:
+    """The proof of a gap that is mostly the round-off of the value, with a value that has less."""
+    log_z, noise = precise_value(problem, delta)
+    noise += EPS * (delta.size + 4) * penalty.value(delta)
+    if noise >= proof.noise:
+        return summary, proof
+    gap = (proof.gap - proof.noise + noise) * (1.0 + 4.0 * EPS) + EPS * proof.gap
+    return summary._replace(log_z=log_z), proof._replace(gap=gap, noise=noise)
 
 
 def _dual_bound(

@@ -269,10 +269,10 @@ def lift_in_own_coordinates(
         found: Whitened = yield Whiten(delta, log_z, V, r)
         size = 0.5 * (found.high - found.low) if room else found.peak
         zero = (size <= np.abs(V) @ known) & (size <= CANCELS * np.abs(V) @ G)
-        zero[:white] = False
         left = found.peak[zero] + np.abs(V[zero]) @ r_error
         missed[own[zero]] = left / np.abs(V[zero, own[zero]]) * (1.0 + EPS * delta.size)
         dependent[own[zero]] = True
+        white -= int(zero[:white].sum())
         V, own, found = V[~zero], own[~zero], found.some(~zero)
         if white == len(V):
             lifted = yield from _lift_whitened(delta, log_z, V, found, r, r_error, G, round_off, arithmetic)

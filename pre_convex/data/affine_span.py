@@ -97,7 +97,7 @@ def affine_span(features: Array, origin: Array | None = None, accuracy: float = 
             z = centred @ rest.T
             zero = np.abs(z).max(axis=0) <= np.abs(rest) @ known
         peak = np.abs(z).max(axis=0)
-        null.append(rest[zero])
+        null.append(_without_round_off(rest[zero], np.abs(centred).max(axis=0), known))
         if zero.all():
             break
         z, rest = z[:, ~zero] / peak[~zero], rest[~zero] / peak[~zero, None]
@@ -110,6 +110,17 @@ def affine_span(features: Array, origin: Array | None = None, accuracy: float = 
         if not len(rest):
             break
     return AffineSpan(centre, np.vstack(basis).T, np.vstack(null).T, known)
+
+
+def _without_round_off(null: Array, spread: Array, known: Array) -> Array:
+    """Null directions without the entries that change a combination by less than it is known.
+
+    Such entries are left over from orthogonalisation. They are large numbers for columns of small ones, whose part of δ
+    would be lost in the round-off of the others.
+    """
+    terms = np.abs(null) * known
+    left_over = null.shape[1] * np.abs(null) * spread <= terms.sum(axis=1, keepdims=True)
+    return np.where(left_over & (terms < terms.max(axis=1, keepdims=True)), 0.0, null)
 
 
 def affine_span_of(rows: Rows, subset: Rows | None = None) -> AffineSpan:

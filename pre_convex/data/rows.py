@@ -340,7 +340,7 @@ def split_origin(F: Array, origin: Array) -> Split:
     zero. The centre is the origin, except in columns that are far from it: there it is the middle of the column.
     """
     low, high = _probe_ranges(F)
-    if np.all((np.abs(low + high) <= 2.0 * NEAR * (high - low)) | (low == high)):
+    if np.all(np.abs(low + high) <= 2.0 * NEAR * (high - low)):
         return None, origin
     return _split(F, origin)
 

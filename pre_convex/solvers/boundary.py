@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from .._internal.entropy import log_sum_exp, safe_log
-from .._internal.linear_algebra import EPS, PsdSolver
+from .._internal.linear_algebra import PsdSolver
 from .._internal.typing import Array, Index
 from ..certificate.certificate import Certificate
+from ..certificate.extended import precise_value
 from ..data.passes import logits, tilt
 from ..data.rows import Rows
 from ..feasibility.exposed import ExposedFace, exposed_face
@@ -199,7 +200,7 @@ def _boundary_certificate(
     The base weights of the face sum to one on it, and to ``exp(log_share)`` among all rows.
     """
     r, summary = problem.residual(mu), tilt(problem.rows, delta, covariance=False)
-    value, noise = _precise_value(problem, delta)
+    value, noise = precise_value(problem, delta)
     last_digit = float(np.sum(on_face.missed * np.abs(delta[list(on_face.dependent)])))
     gap = value - on_face.dual_value - log_share + noise + last_digit
     gap = max(gap, noise + last_digit) if gap >= 0.0 else np.inf  # below zero is a contradiction
@@ -217,20 +218,3 @@ def _boundary_certificate(
         dependent=on_face.dependent,
         missed=on_face.missed,
     )
-
-
-def _precise_value(problem: RatioProblem, delta: Array) -> tuple[float, float]:
-    """Log Z at a large δ, with logits in extended precision where the platform has it, and a bound on its error."""
-    wide, unit = delta.astype(np.longdouble), float(np.finfo(np.longdouble).eps)
-    z, error = np.empty(problem.n_q, dtype=np.longdouble), np.empty(problem.n_q)
-    for start in range(0, problem.n_q, problem.rows.chunk_rows):
-        chunk = slice(start, start + problem.rows.chunk_rows)
-        f = np.asarray(problem.features_q[chunk], dtype=np.longdouble) - problem.target
-        z[chunk] = f @ wide + problem.log_base[chunk]
-        error[chunk] = np.abs(f) @ np.abs(wide)
-    top = z.max()
-    weights = np.exp((z - top).astype(float))
-    total = float(weights.sum())
-    log_z = float(top + np.log(np.longdouble(total)))
-    noise = (problem.k + 8) * unit * (float(weights @ error) / total + 1.0)
-    return log_z, noise + EPS * (40.0 + math.log(problem.n_q) + abs(log_z))
