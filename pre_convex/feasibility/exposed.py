@@ -3,7 +3,7 @@
 Where b_i is the smallest (largest) q value of column i, every feasible μ is zero on all rows with a larger (smaller)
 value, and δ_i runs to −∞ (+∞). The usual cause is an indicator of a category that the p side lacks. On the rows that
 are left other columns may be exposed in turn, so the search is repeated until nothing changes. It compares numbers for
-equality and depends on no tolerance.
+equality and depends on no tolerance. With one radius for each feature, columns of radius zero can be exposed.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
     Parameters
     ----------
     problem : RatioProblem
-        Its target; radius and norm are not used.
+        KL without bounds; a radius for each feature counts, and a single radius is taken for zero.
 
     Examples
     --------
@@ -94,15 +94,16 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
     >>> face.recession, face.columns, face.reduced
     ((Recession(feature=0, sign=-1),), array([1]), RatioProblem(n_q=2, k=1, radius=0, norm=2))
     """
-    if not _may_be_exposed(problem):
+    R = np.broadcast_to(problem.radius if problem.radius_per_feature else 0.0, problem.k)
+    if not _may_be_exposed(problem, np.flatnonzero(R == 0.0)):
         return None
     b, found, log_share, whole = problem.target, list[Recession](), 0.0, problem
     while True:
         lowest, highest = whole.ranges
-        if np.any((b < lowest) | (b > highest)):  # outside the hull
+        if np.any((b + R < lowest) | (b - R > highest)):  # outside the hull
             return None
         varying = lowest < highest
-        new = np.flatnonzero(varying & ((b == lowest) | (b == highest)))
+        new = np.flatnonzero(varying & (R == 0.0) & ((b == lowest) | (b == highest)))
         if new.size == 0:
             break
         found += [Recession(int(i), 1 if b[i] == highest[i] else -1) for i in new]
@@ -114,12 +115,13 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
         return None
     if not problem.rows.in_memory and whole.rows.reduce(_count, add) * problem.k > MAX_ENTRIES:
         return ExposedFace(whole, whole, np.arange(problem.k), tuple(found), log_share)
-    columns = np.flatnonzero(varying) if varying.any() else np.zeros(1, dtype=np.intp)
+    needed = varying & (np.inf > R)
+    columns = np.flatnonzero(needed) if needed.any() else np.zeros(1, dtype=np.intp)
     F, log_base = whole.with_weight(columns)
-    target = problem.target[columns]
-    if not varying.any():  # all rows are equal, and the target is too
-        F, target = np.zeros_like(F), np.zeros(1)
-    reduced = on_some_rows(target, F, None if problem.rows.uniform else log_base)
+    target, radius = problem.target[columns], R[columns] if problem.radius_per_feature else 0.0
+    if not needed.any():  # all rows are equal, and the target is too
+        F, target, radius = np.zeros_like(F), np.zeros(1), 0.0
+    reduced = on_some_rows(target, F, None if problem.rows.uniform else log_base, radius)
     return ExposedFace(whole, reduced, columns, tuple(found), log_share)
 
 
@@ -141,32 +143,34 @@ def limit_problem(problem: RatioProblem, recession: tuple[Recession, ...]) -> Ra
     return problem.with_log_weights(np.where(smaller[0].log_base > -np.inf, problem.log_base, -np.inf))
 
 
-def _may_be_exposed(problem: RatioProblem) -> bool:
-    """Whether no sample of the rows shows that the target is strictly between the extremes of all columns."""
+def _may_be_exposed(problem: RatioProblem, columns: Index) -> bool:
+    """Whether no sample of the rows shows that the target is strictly between the extremes of these columns."""
     if not problem.rows.in_memory:
         some = problem.rows.sample(SAMPLE_ROWS)
-        return not _is_inside(some.features[some.log_base > -np.inf], np.zeros(problem.k))
+        return not _is_inside(some.features[some.log_base > -np.inf], np.zeros(problem.k), columns)
     for count in (FIRST_ROWS, SAMPLE_ROWS):
         step = max(1, problem.n_q // count)
         sample = problem.features_q[::step]
         if not problem.rows.uniform:
             sample = sample[problem.log_base[::step] > -np.inf]
-        if _is_inside(sample, problem.target):
+        if _is_inside(sample, problem.target, columns):
             return False
     return True
 
 
-def _is_inside(sample: Array, target: Array) -> bool:
-    """Whether the target is strictly between the extremes of every column of some rows."""
-    return bool(len(sample) and np.all((sample.min(axis=0) < target) & (target < sample.max(axis=0))))
+def _is_inside(sample: Array, target: Array, columns: Index) -> bool:
+    """Whether the target is strictly between the extremes of these columns of some rows."""
+    if not len(sample):
+        return False
+    return bool(np.all(((sample.min(axis=0) < target) & (target < sample.max(axis=0)))[columns]))
 
 
-def on_some_rows(target: Array, features: Array, log_base: Array | None) -> RatioProblem:
+def on_some_rows(target: Array, features: Array, log_base: Array | None, radius: Array | float = 0.0) -> RatioProblem:
     """A problem on some rows of another; columns that are too small for a problem there become zero."""
     tiny = np.maximum(features.max(axis=0), -features.min(axis=0)) < SMALLEST
     if tiny.any():
         features[:, tiny] = target[tiny] = 0.0
-    return RatioProblem(target, freeze(features), log_base)
+    return RatioProblem(target, freeze(features), log_base, radius=radius)
 
 
 def _count(rows: Rows) -> int:

@@ -20,7 +20,7 @@ from ..feasibility.capped import separates
 from ..feasibility.exposed import ExposedFace
 from ..feasibility.hull import Position, minimal_radius
 from ..logistic import LogisticProblem
-from ..penalties import BallPenalty, NoPenalty, Penalty, make_penalty
+from ..penalties import BallPenalty, NoPenalty, PartialPenalty, Penalty, make_penalty
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution, Stage, Status
 from .boundary import closer, solve_on_boundary, solve_on_exposed_face
@@ -181,9 +181,13 @@ def solve_newton(
         on_rows = closer(settings) if face.recession else settings
         return _solve_newton(face.reduced, penalty, settings, formulation, inner, verbose, on_rows)
 
-    exposed = isinstance(terms, NoPenalty) and not problem.has_intercept
-    limit = solve_on_exposed_face(problem, on) if exposed else None
+    limit = solve_on_exposed_face(problem, on) if _may_be_reduced(problem, terms) else None
     return limit or _solve_newton(problem, terms, settings, formulation, start, verbose, settings)
+
+
+def _may_be_reduced(problem: RatioProblem, terms: Penalty) -> bool:
+    """Whether features that are matched exactly may expose a face, on which KL without bounds is solved."""
+    return problem.exponential and isinstance(terms, (NoPenalty, PartialPenalty))
 
 
 def _solve_newton(
@@ -291,8 +295,7 @@ def _solve_cone(problem: RatioProblem, call: ConeCall, terms: Penalty, settings:
     def on(face: ExposedFace) -> Solution:
         return _solve_cone_as_given(face.reduced, call, make_penalty(face.reduced), settings, polish)
 
-    exposed = isinstance(terms, NoPenalty) and not problem.has_intercept
-    limit = solve_on_exposed_face(problem, on) if exposed else None
+    limit = solve_on_exposed_face(problem, on) if _may_be_reduced(problem, terms) else None
     return limit or _solve_cone_as_given(problem, call, terms, settings, polish)
 
 
