@@ -55,3 +55,14 @@ def test_the_span_of_many_rows_needs_little_memory(positive):
     expected = np.array([1.0, -1.0, 0, 0, 0, 0, -1.0, 0.0])
     cosine = span.null[:, 0] @ expected / np.linalg.norm(span.null) / np.linalg.norm(expected)
     assert abs(cosine) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_columns_of_small_numbers_are_no_part_of_a_copy_of_microseconds():
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        stamps = np.floor(1.7e15 + 1e12 * rng.random(400))
+        small = 10.0 ** rng.uniform(-6, -4) * rng.normal(size=(400, 2))
+        F = np.column_stack([small[:, 0], stamps, rng.normal(size=400), 1.8 * stamps + 32.0, small[:, 1]])
+        span = affine_span(F - F[0], F[0])
+        assert span.null.shape == (5, 1)
+        np.testing.assert_array_equal(span.null[[0, 2, 4], 0], 0.0)

@@ -155,3 +155,23 @@ def test_nearly_collinear_columns_raise_nothing_but_errors_of_the_package(seed):
     logits = log_base + F @ rng.normal(size=k) * rng.choice([0.1, 1, 3])
     w = np.exp(logits - logits.max())
     pre.solve(pre.RatioProblem(w @ F / w.sum(), F, log_base), check=False)
+
+
+def test_a_radius_for_each_feature_keeps_the_exposed_columns_of_radius_zero(sides):
+    x_p, x_q, level = sides
+    R = np.array([0.0, 0.02, 0.02, np.inf, 0.0, 0.1])
+    whole = pre.RatioProblem.from_samples(x_p, x_q, radius=R)
+    solution = pre.solve(whole)
+    assert solution.status is pre.Status.BOUNDARY
+    assert solution.recession == ((0, -1),)
+    assert np.all(solution.mu[level == 0] == 0.0)
+    p, q = without_the_category(sides)
+    rest = pre.solve(pre.RatioProblem.from_samples(p, q, radius=R[1:]))
+    np.testing.assert_allclose(solution.mu[level > 0], rest.mu, atol=1e-9)
+    np.testing.assert_allclose(solution.delta[1:], rest.delta, atol=1e-6)
+    share = np.log(np.mean(level > 0))
+    assert solution.primal_value == pytest.approx(rest.primal_value + share, abs=1e-9)
+    assert solution.dual_value <= -np.sum(solution.mu * np.log(solution.mu * N)) + 1e-9
+    for relaxed in (0.02, np.inf):  # a column that is relaxed exposes nothing
+        other = pre.solve(pre.RatioProblem.from_samples(x_p, x_q, radius=[relaxed, *R[1:]]))
+        assert other.status is pre.Status.OPTIMAL

@@ -217,3 +217,41 @@ def test_radius_path_is_what_single_solves_give():
         single = pre.solve(problem.with_radius(radius))
         np.testing.assert_allclose(solution.delta, single.delta, atol=1e-7)
         assert solution.status.ok
+
+
+def tables_with_a_copy(seed, rounded):
+    """Two samples with categories, a count and microseconds, and one column again in another unit."""
+    rng = np.random.default_rng(seed)
+
+    def draw(n, shift):
+        level = rng.integers(0, 5, n)
+        stamps = np.floor(1.7e15 + 5e11 * rng.beta(1.0 + shift, 1.0, n))
+        count = rng.poisson(600.0 + 50.0 * shift, n).astype(float)
+        small = 1e-6 * rng.normal(shift, 1.0, n)
+        F = np.column_stack([*(level == j for j in range(5)), stamps, count, small]).astype(float)
+        copied = 1.8 * F[:, 5 + seed % 3] + 32.0
+        return np.column_stack([F, copied.astype(np.float32) if rounded else copied])
+
+    return draw(200, 0.2), draw(300, 0.0)
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_copies_in_other_units_are_proven(rounded, norm):
+    for seed in range(9):
+        p, q = tables_with_a_copy(seed, rounded)
+        problem = pre.RatioProblem.from_samples(p, q, norm=norm)
+        solution = pre.solve(problem)
+        assert solution.status is pre.Status.OPTIMAL
+        assert pre.certify(problem, solution.delta).proves(1e-8)
+        if not rounded:  # the copy adds nothing
+            alone = pre.solve(pre.RatioProblem.from_samples(p[:, :-1], q[:, :-1]))
+            assert solution.primal_value == pytest.approx(alone.primal_value, abs=1e-7)
+
+
+def test_constant_columns_far_from_zero_cost_no_digits():
+    rng = np.random.default_rng(4)
+    for norm in (1, 2, np.inf):
+        F = np.column_stack([rng.normal(size=(4000, 20)), np.full(4000, 1e6)])
+        b = np.append(F[:400, :-1].mean(axis=0), 1e6)
+        assert pre.solve(pre.RatioProblem(b, F, radius=0.02, norm=norm)).certificate.noise < 1e-12
