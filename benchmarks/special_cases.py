@@ -280,7 +280,10 @@ SPECIAL_CASES = (
     SpecialCase("exposed faces", (Switch(boundary, "exposed_face", returning(None), was_true),)),
     SpecialCase("smallest face", (Switch(boundary, "smallest_face", returning(None)),)),
     SpecialCase("boundary answers", (Switch(solve, "solve_on_boundary", _unchanged_solution),)),
-    SpecialCase("values in extended precision", (Switch(boundary, "precise_value", _in_doubles), Switch(certificate, "precise_value", _in_doubles))),
+    SpecialCase(
+        "values in extended precision",
+        (Switch(boundary, "precise_value", _in_doubles), Switch(certificate, "precise_value", _in_doubles)),
+    ),
     SpecialCase("norms 1, inf: guesses", (Switch(polyhedral.PolyhedralPenalty, "_guess", returning(None)),)),
     SpecialCase("norm 1: search of ties", (Switch(linf, "search_ties", returning(None)),)),
     SpecialCase("norm inf: search of signs", (Switch(l1, "search_signs", returning(None)),)),
