@@ -123,8 +123,8 @@ def pass_seconds(problem: pre.RatioProblem) -> float:
 def follow(problem: pre.RatioProblem, error: pre.SolveError, rounds: int = 3) -> bool:
     """Whether the remedy that the message of an error names first works.
 
-    Without the rows of one category another one may be missing, or the target may be on the boundary, so the advice of a
-    second and third error is followed.
+    Without the rows of one category another one may be missing, or the target may be on the boundary, so the advice of
+    a second and third error is followed.
     """
     again, settings = problem, {}
     if isinstance(error, pre.InfeasibleError) and error.outside:

@@ -44,7 +44,8 @@ _NOT_ENGINE = (
 ENGINE = tuple(
     sorted(f"pre_convex/{path.name}" for path in (ROOT / "pre_convex").iterdir() if path.name not in _NOT_ENGINE)
 )
-FITS = (*ENGINE, "pre_convex/statistics", "pre_convex/estimators")
+INFERENCE = (*ENGINE, "pre_convex/statistics")
+FITS = (*INFERENCE, "pre_convex/estimators")
 EXPLANATION, DETECTION = "pre_convex/applications/explanation", "pre_convex/applications/detection"
 #: problems of the solver benchmark, and how it runs contenders and judges answers
 SETS = ("benchmarks/pre_convex_lab/solvers/cases.py", "benchmarks/pre_convex_lab/solvers/sets")
@@ -112,7 +113,7 @@ RESULTS: dict[str, Result] = {
     "coverage": Result(
         _csv("coverage"),
         "make coverage ARGS=--store",
-        (*FITS, *_scripts("interval_coverage", "interval_settings")),
+        (*INFERENCE, *_scripts("interval_coverage", "interval_settings")),
         (("docs/coverage.md", "coverage"),),
     ),
     "effect-coverage": Result(
@@ -157,7 +158,7 @@ RESULTS: dict[str, Result] = {
     "family-coverage": Result(
         _csv("family-coverage"),
         "python benchmarks/family_coverage.py --store",
-        (*FITS, *_scripts("family_coverage")),
+        (*INFERENCE, *_scripts("family_coverage")),
         (("docs/coverage.md", "family-coverage"),),
     ),
     "family-scale": Result(
