@@ -37,7 +37,9 @@ MAX_TRIALS = 40
 #: first damping of a step that failed, its growth, and the damping at which the search ends
 FIRST_DAMPING, DAMPING_FACTOR, LAST_DAMPING = 1e-8, 100.0, 1e4
 #: part of the gradient that a step may ignore, in standard deviations of the features, and the damping that mends it
-GRADIENT_LEFT, GRADIENT_DAMPING = 1e-6, 1e-6
+GRADIENT_LEFT, GRADIENT_DAMPING = 1e-9, 1e-6
+#: curvature along a step, relative to the size of its terms, that is only round-off
+SINGULAR = 1e-12
 #: round-off of a value, relative to the numbers that it is computed from, in float64 and in a rough pass
 ROUND_OFF, ROUGH = 1e-14, 1e-6
 #: squared decrement above which the next pass may be rough, and is certainly not the last one
@@ -270,6 +272,9 @@ def update_curvature(H: Array, s: Array, y: Array) -> Array:
     """BFGS update: the curvature closest to H that maps the step s to the gradient change y."""
     Hs = H @ s
     sHs, sy = float(s @ Hs), float(s @ y)
-    if not (sy > 0.0 and sHs > 0.0):
+    if not sy > 0.0:
         return H
-    return np.asarray(H - (Hs / sHs)[:, None] * Hs + (y / sy)[:, None] * y)
+    size = np.abs(s)
+    if sHs > SINGULAR * float(size @ (np.abs(H) @ size)):  # otherwise H has no curvature along s that could be replaced
+        H = H - (Hs / sHs)[:, None] * Hs
+    return np.asarray(H + (y / sy)[:, None] * y)

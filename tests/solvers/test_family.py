@@ -364,3 +364,23 @@ def test_a_few_extreme_rows_do_not_spoil_a_subset(seed):
     assert solution.mu.max() * 40_000 > 100.0
     assert abs(solution.primal_value - whole.primal_value) <= solution.gap + whole.gap
     assert sum(stage.passes for stage in solution.trace if stage.name == "all rows") <= 10
+
+
+def test_targets_close_to_the_edge_of_what_bounded_weights_reach_are_proven():
+    """Few rows are strictly within their bounds there, so that the curvature vanishes along some directions."""
+    rng = np.random.default_rng(11)
+    proven = []
+    for _ in range(60):
+        n, k = int(rng.integers(12, 60)), int(rng.integers(2, 7))
+        F, high = rng.normal(size=(n, k)), float(rng.uniform(1.5, 4.0))
+        inside = np.full(n, 1.0 / n)
+        corner = np.zeros(n)  # the weights of a corner: as many rows as possible at the upper bound
+        order = np.argsort(-(F @ rng.normal(size=k)))
+        left = 1.0
+        for j in order:
+            corner[j] = min(high / n, left)
+            left -= corner[j]
+        mu = corner + 1e-6 * (inside - corner)
+        solution = pre.solve(pre.RatioProblem(mu @ F, F, divergence="chi2", bounds=(0.0, high)), check=False)
+        proven.append(solution.status is pre.Status.OPTIMAL)
+    assert np.mean(proven) >= 0.95
