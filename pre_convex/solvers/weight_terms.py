@@ -67,7 +67,6 @@ def with_weight_terms(problem: RatioProblem, delta: Array, penalty: Any, constra
         return None  # no weights at all satisfy it
     needed = equal | (limit < highest)
     a, limit, equal, lowest = a[needed], limit[needed], equal[needed], lowest[needed]
-    m, k = limit.size, problem.k
     half = np.where(equal, 0.0, 0.5 * (limit - lowest))
     # R_i|δ_i| of every feature, unless several share the radius or a coefficient is fixed
     one_each = slope is None and (problem.exact or problem.radius_per_feature or problem.norm == np.inf)
@@ -97,7 +96,7 @@ def with_weight_terms(problem: RatioProblem, delta: Array, penalty: Any, constra
 
 
 def _with_radii(problem: RatioProblem, larger: RatioProblem, half: Array, fixed: bool) -> Penalty:
-    """The radius of the problem on its own features, one for each constraint, and perhaps −1 as the last coefficient."""
+    """The radius of the problem on its own features, one for each constraint, perhaps −1 as the last coefficient."""
     import cvxpy as cp
 
     own = problem.radius_per_feature
