@@ -107,7 +107,8 @@ def prove_linked(
     round_off = RoundOff(theta, sizes, arithmetic)
     noise = round_off.value + EPS * (theta.size + 4) * penalty.value(theta)
     H: Array = yield Room(theta, round_off.scores, level)
-    spread = math.sqrt(float(np.trace(H[1:, 1:])) / H[0, 0]) if H[0, 0] > 0.0 else math.inf
+    trace = float(np.maximum(H.diagonal()[1:], 0.0).sum())  # round-off can leave a negative variance
+    spread = math.sqrt(trace / H[0, 0]) if H[0, 0] > 0.0 else math.inf
     proof = Proof(math.inf, noise, spread)
     if not (math.isfinite(noise) and np.all(np.isfinite(H)) and np.all(np.isfinite(summary.mean))):
         return proof  # after overflow nothing can be proven

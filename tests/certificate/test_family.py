@@ -112,3 +112,13 @@ def test_a_feature_left_out_may_not_be_used():
     delta = pre.solve(problem).delta
     assert pre.certify(problem, delta).proves(1e-8)
     assert not pre.certify(problem, delta + [0.0, 1e-3]).proves(1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_without_variance_read_by_blocks(name):
+    """Round-off leaves constant columns a negative variance."""
+    row = np.array([26.0, 26.56712414167442, 0.5671241416744197, 0.0])
+    for n in (3, 7, 20):
+        blocks = [lambda: row[None]] * n
+        problem = pre.RatioProblem.from_blocks(None, blocks, target=row, divergence=name, bounds=(0.1, 3.0))
+        assert pre.solve(problem, check=False).gap >= 0.0
