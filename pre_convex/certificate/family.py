@@ -51,6 +51,8 @@ __all__ = ["certificate_at", "linked_arithmetic", "linked_certificate", "prove_l
 
 #: share of its terms below which what is left of a relaxed column counts as zero: the radius has room for it
 RELAXED = 1e-11
+#: what is left of a variance, relative to the squared size of the column, that may be round-off
+FLAT = 1e-13
 
 
 class RoundOff:
@@ -176,6 +178,8 @@ class _Lift:
         S = (T @ self.H @ T.T)[np.ix_(used, used)]
         V, own = np.zeros((used.size, r.size)), used
         white = whitening(S)
+        if white is not None and np.any(FLAT * self.H[0, 0] * np.square(white.diagonal() * self.G[used]) >= 1.0):
+            white = None  # what others leave of a column may be round-off, which would get into other coordinates
         V[:, used] = np.diag(1.0 / self.G[used]) if white is None else white
         for _ in range(ROUNDS):
             found: LiftMoments = yield LiftRequest(self.theta, self.round_off.scores, V, r, self.level)
