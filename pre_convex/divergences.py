@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import xlog1py
 
 from ._internal.linear_algebra import EPS
+from ._internal.root import increasing_root
 from ._internal.typing import Array
 from ._internal.validation import preview
 from .errors import DataError
@@ -23,8 +24,6 @@ __all__ = ["DIVERGENCES", "Divergence", "Link", "get_divergence"]
 
 #: relative changes below this are priced by a series, where closed forms lose their digits
 SMALL_CHANGE = 1e-3
-#: trial points of a normaliser: enough to halve any interval of floats down to round-off
-MAX_TRIALS = 200
 
 
 class Divergence(ABC):
@@ -372,23 +371,9 @@ class Link:
         positive = pi > 0.0
         if not positive.all():  # a row without base weight has none, even where its ratio is infinite
             return self.take(positive).intercept(z[positive], pi[positive], guess)
-        low, high, c, step = -np.inf, np.inf, float(guess), 1.0
-        best, smallest = c, np.inf
-        for _ in range(MAX_TRIALS):
+
+        def excess(c: float) -> tuple[float, float]:
             with np.errstate(over="ignore", invalid="ignore"):
-                excess = float(pi @ self.ratio(c + z)) - 1.0
-                slope = float(pi @ self.curvature(c + z))
-            if abs(excess) < smallest:
-                best, smallest = c, abs(excess)
-            if abs(excess) <= 2.0 * EPS:
-                break
-            low, high = (low, c) if not excess < 0.0 else (c, high)  # nan is an overflow
-            c = c - excess / slope if slope > 0.0 else np.nan
-            if not low < c < high:
-                if np.isfinite(low + high):
-                    c = 0.5 * (low + high)
-                else:  # no bracket yet
-                    c, step = (low + step if np.isfinite(low) else high - step), 2.0 * step
-            if not low < c < high:  # neighbouring floats, or beyond all floats
-                break
-        return best
+                return float(pi @ self.ratio(c + z)) - 1.0, float(pi @ self.curvature(c + z))
+
+        return increasing_root(excess, guess, 2.0 * EPS)

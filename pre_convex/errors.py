@@ -6,7 +6,7 @@ import math
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import ROUND_CEILING, Context
 from types import FrameType
 from typing import Any
@@ -289,7 +289,9 @@ class InfeasibleError(SolveError):
     @property
     def conflict(self) -> tuple[str, ...]:
         """Features that no weights match together, none of which can be left out; empty if that is not known."""
-        return self.hull.conflict if self.hull is not None else ()
+        with suppress(SolveError):  # of a linear program
+            return tuple(self.hull.conflict) if self.hull is not None else ()
+        return ()
 
     @property
     def direction(self) -> Any:

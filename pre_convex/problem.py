@@ -237,6 +237,10 @@ class RatioProblem:
             least, most = (float((pi * x).sum(where=pi > 0.0)) / pi.sum() for x in (lower, upper))
         if not (np.all(np.asarray(lower) <= upper) and least <= 1.0 + 1e-12 and most >= 1.0 - 1e-12):
             raise DataError(argument, f"allow weights that sum to {least:.6g} to {most:.6g}, but not to 1", remedy)
+        without = np.flatnonzero((np.asarray(upper) == 0.0) & (pi > 0.0))
+        if without.size and np.isinf(self._divergence.phi(np.zeros(1))[0]):
+            reason = f"allow row {without[0]} no weight, at which the divergence {self.divergence!r} is infinite"
+            raise DataError(argument, reason, "set log_base to -inf in such rows")
         return Link(self._divergence, lower, upper)
 
     def _replace(self, **attributes: Any) -> Self:

@@ -159,6 +159,15 @@ def test_intercept_normalises_the_weights(name, bounds):
     assert pi @ link.ratio(link.intercept(z, pi) + z) == pytest.approx(1.0, abs=1e-13)
 
 
+def test_intercept_of_ratios_that_grow_by_hundreds_of_orders():
+    """Nearly all rows are on their bounds at the start, and Newton from the other side falls by one unit a step."""
+    z, pi = np.append(np.zeros(10), np.linspace(-60.0, -40.0, 5)), np.full(15, 1.0 / 15)
+    link = Link(DIVERGENCES["kl"], 0.0, np.append(np.full(10, 0.5), np.full(5, np.inf)))
+    assert pi @ link.ratio(link.intercept(z, pi, -700.0) + z) == pytest.approx(1.0, abs=1e-12)
+    assert pi @ link.ratio(link.intercept(z, pi, 700.0) + z) == pytest.approx(1.0, abs=1e-12)
+    assert pi @ link.ratio(link.intercept(z - 30.0, pi) + z - 30.0) == pytest.approx(1.0, abs=1e-12)
+
+
 def test_intercept_with_bounds_for_each_row():
     rng = np.random.default_rng(4)
     pi = rng.dirichlet(np.ones(6))

@@ -515,3 +515,15 @@ def test_value_gradient_and_hessian_of_the_family_agree(terms):
     assert gap == pytest.approx(-problem.residual(mu) @ delta, abs=1e-12)
     with pytest.raises(pre.DataError):
         problem.tilt(delta)
+
+
+def test_reverse_kl_needs_weight_in_every_row():
+    """Its divergence is infinite at ratio zero, so that a row whose upper bound is zero has no answer."""
+    F, upper = [[0.0], [1.0], [2.0]], [0.0, 3.0, 3.0]
+    with pytest.raises(pre.DataError, match="row 0 no weight"):
+        pre.RatioProblem([1.5], F, divergence="reverse-kl", bounds=(0.0, upper))
+    left_out = pre.RatioProblem([1.5], F, [-np.inf, 0.0, 0.0], divergence="reverse-kl", bounds=(0.0, upper))
+    np.testing.assert_allclose(pre.solve(left_out).mu, [0.0, 0.5, 0.5], atol=1e-12)
+    for divergence in ("kl", "chi2"):
+        problem = pre.RatioProblem([1.5], F, divergence=divergence, bounds=(0.0, upper))
+        np.testing.assert_allclose(pre.solve(problem).mu, [0.0, 0.5, 0.5], atol=1e-12)

@@ -51,6 +51,8 @@ __all__ = ["certificate_at", "linked_arithmetic", "linked_certificate", "prove_l
 
 #: share of its terms below which what is left of a relaxed column counts as zero: the radius has room for it
 RELAXED = 1e-11
+#: what is left of a variance, relative to the squared size of the column, that may be round-off
+FLAT = 1e-13
 
 
 class RoundOff:
@@ -107,7 +109,8 @@ def prove_linked(
     round_off = RoundOff(theta, sizes, arithmetic)
     noise = round_off.value + EPS * (theta.size + 4) * penalty.value(theta)
     H: Array = yield Room(theta, round_off.scores, level)
-    spread = math.sqrt(float(np.trace(H[1:, 1:])) / H[0, 0]) if H[0, 0] > 0.0 else math.inf
+    trace = float(np.maximum(H.diagonal()[1:], 0.0).sum())  # round-off can leave a negative variance
+    spread = math.sqrt(trace / H[0, 0]) if H[0, 0] > 0.0 else math.inf
     proof = Proof(math.inf, noise, spread)
     if not (math.isfinite(noise) and np.all(np.isfinite(H)) and np.all(np.isfinite(summary.mean))):
         return proof  # after overflow nothing can be proven
@@ -175,6 +178,8 @@ class _Lift:
         S = (T @ self.H @ T.T)[np.ix_(used, used)]
         V, own = np.zeros((used.size, r.size)), used
         white = whitening(S)
+        if white is not None and np.any(FLAT * self.H[0, 0] * np.square(white.diagonal() * self.G[used]) >= 1.0):
+            white = None  # what others leave of a column may be round-off, which would get into other coordinates
         V[:, used] = np.diag(1.0 / self.G[used]) if white is None else white
         for _ in range(ROUNDS):
             found: LiftMoments = yield LiftRequest(self.theta, self.round_off.scores, V, r, self.level)

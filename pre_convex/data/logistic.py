@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from .._internal.linear_algebra import EPS
+from .._internal.root import increasing_root
 from .._internal.typing import Array
 from ..divergences import Divergence, get_divergence
 from .linked import LinkedRows, linked_scores
@@ -24,9 +25,6 @@ from .requests import ALL, Draw, Height, Level
 from .rows import Rows
 
 __all__ = ["LogisticLink", "LogisticRows", "logistic_loss", "signed_margins"]
-
-#: trial points of the intercept
-MAX_TRIALS = 200
 
 
 def logistic_loss(eta: Array, positive: NDArray[np.bool_]) -> Array:
@@ -96,22 +94,11 @@ class LogisticLink:
 
     def intercept(self, z: Array, pi: Array, guess: float = 0.0, tol: float = 2.0 * EPS) -> float:
         """The c at which the weighted sum of u − t is zero, or at most ``tol``: Newton within a bracket."""
-        low, high, c, step = -np.inf, np.inf, float(guess), 1.0
-        for _ in range(MAX_TRIALS):
-            excess = float(pi @ self.ratio(c + z))
-            slope = float(pi @ self.curvature(c + z))
-            if abs(excess) <= tol:
-                break
-            low, high = (low, c) if excess > 0.0 else (c, high)
-            c = c - excess / slope if slope > 0.0 else np.nan
-            if not low < c < high:
-                if np.isfinite(low + high):
-                    c = 0.5 * (low + high)
-                else:  # no bracket yet
-                    c, step = (low + step if np.isfinite(low) else high - step), 2.0 * step
-            if not low < c < high:  # neighbouring floats
-                break
-        return c
+
+        def excess(c: float) -> tuple[float, float]:
+            return float(pi @ self.ratio(c + z)), float(pi @ self.curvature(c + z))
+
+        return increasing_root(excess, guess, tol)
 
 
 def signed_margins(rows: Rows, link: LogisticLink, theta: Array) -> Array:

@@ -28,6 +28,8 @@ __all__ = ["MixtureSolution", "mixture_gap", "solve_mixture"]
 
 #: steps of the interior-point method, reduction of complementarity aimed at, and share of the way to the boundary
 MAX_STEPS, REDUCTION, WAY = 100, 0.1, 0.99
+#: ratios below this lose digits to underflow, so nothing is proven about them
+SMALLEST = float(np.finfo(float).tiny) / EPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class MixtureSolution:
 
 
 def mixture_gap(A: Array, weights: Array, beta: Array) -> float:
-    """Upper bound of the gap of [MKLIEP] at β ≥ 0 divided by its sum, round-off included; inf if a row has ratio zero.
+    """Upper bound of the gap of [MKLIEP] at β ≥ 0 divided by its sum, round-off included; inf if a ratio underflows.
 
     Examples
     --------
@@ -68,7 +70,7 @@ def mixture_gap(A: Array, weights: Array, beta: Array) -> float:
     """
     used = weights > 0.0
     mixed = A[used] @ beta
-    if not np.all(mixed > 0.0) or not np.all(np.isfinite(mixed)):
+    if not np.all(mixed > SMALLEST) or not np.all(np.isfinite(mixed)):
         return math.inf
     # all terms are positive, so that every sum has a relative error below the number of its terms times EPS
     largest = float(((weights[used] / mixed) @ A[used]).max()) * float(beta.sum())

@@ -256,14 +256,15 @@ def _newton_solution(
 ) -> Solution:
     """Solution at the point where Newton stopped; unless it is given, its status is decided later."""
     delta = found.delta
+    finite = bool(np.all(np.isfinite(delta)))  # not after overflow
     return Solution(
         delta=delta,
         normaliser=(
-            (lambda: problem.intercept(delta))
+            (lambda: problem.intercept(delta) if finite else math.nan)
             if found.intercept is None
             else found.intercept - float(problem.target @ delta)
         ),
-        weights=lambda: problem.mu(delta),
+        weights=lambda: problem.mu(delta) if finite else np.full(problem.n_q, np.nan),
         status=fields.pop("status", Status.INACCURATE),
         certificate=found.certificate,
         solver=solver,
@@ -386,11 +387,13 @@ def _decide_linked_status(problem: RatioProblem, solution: Solution, terms: Pena
     clock = Clock()
     try:
         hull = minimal_radius(problem, hint=delta if finite else None)
-        outside = separated or bool(hull.conflict if problem.radius_per_feature else hull.lower > problem.radius)
+        outside = bool(hull.conflict if problem.radius_per_feature else hull.lower > problem.radius)
     except SolveError as error:
         claim = f"{solution.claim} {error}".strip()
         return replace(solution, status=Status.INFEASIBLE if separated else unproven, claim=claim)
     stage = Stage("hull", problem.n_q, hull.passes, clock.seconds, math.nan, f"target {hull.position.value}")
+    if separated and not outside:  # a distance that proves nothing is no advice
+        return replace(solution, status=Status.INFEASIBLE, trace=(*solution.trace, stage))
     if not outside:
         on_edge = problem.exact and hull.position is Position.BOUNDARY
         return replace(solution, status=unproven, trace=(*solution.trace, stage), hull=hull if on_edge else None)

@@ -112,3 +112,27 @@ def test_a_feature_left_out_may_not_be_used():
     delta = pre.solve(problem).delta
     assert pre.certify(problem, delta).proves(1e-8)
     assert not pre.certify(problem, delta + [0.0, 1e-3]).proves(1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_without_variance_read_by_blocks(name):
+    """Round-off leaves constant columns a negative variance."""
+    row = np.array([26.0, 26.56712414167442, 0.5671241416744197, 0.0])
+    for n in (3, 7, 20):
+        blocks = [lambda: row[None]] * n
+        problem = pre.RatioProblem.from_blocks(None, blocks, target=row, divergence=name, bounds=(0.1, 3.0))
+        assert pre.solve(problem, check=False).gap >= 0.0
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_constant_and_collinear_columns_read_by_blocks(seed):
+    """Passes over blocks are relative to another origin, which leaves round-off in place of a variance of zero."""
+    rng, n, step = np.random.default_rng(seed), 90, 40
+    category = np.eye(3)[rng.integers(0, 3, n)]
+    F = np.column_stack([np.full(n, 3.3), category[:, : 2 + seed % 2], rng.normal(40.0, 15.0, n)])
+    b, a = rng.dirichlet(np.full(n, 3.0)) @ F, rng.normal(size=n)
+    b[0] = 3.3
+    terms = {"radius": [0.0, 0.01][seed % 2], "divergence": NAMES[seed % 3], "bounds": (0.0, 20.0)}
+    blocks, logs = ([lambda i=i, x=x: x[i : i + step] for i in range(0, n, step)] for x in (F, a))
+    read = pre.solve(pre.RatioProblem.from_blocks(None, blocks, None, logs, target=b, **terms))
+    assert read.primal_value == pytest.approx(pre.solve(pre.RatioProblem(b, F, a, **terms)).primal_value, abs=1e-12)

@@ -122,3 +122,25 @@ def test_bounds_make_a_problem_infeasible_below_the_minimal_radius_and_solvable_
     assert error.hull.radius - error.hull.lower <= 1e-6 * error.hull.radius
     assert pre.solve(problem.with_radius(0.99 * error.hull.lower), check=False).status is pre.Status.INFEASIBLE
     assert pre.solve(problem.with_radius(error.advised_radius)).ok
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2", "reverse-kl"])
+def test_no_radius_is_advised_that_has_no_solution(divergence):
+    """Times in microseconds: a direction proves that no weights match, but the distance is lost in round-off."""
+    T, t = 1_700_000_000_000_000.0, np.arange(0.0, 400.0, 10.0)
+    problem = pre.RatioProblem([T + 360.0], (T + t)[:, None], divergence=divergence, bounds=(0.1, 3.0))
+    error = error_of(problem)
+    assert "distance 0" not in str(error)
+    for call in error.advice:
+        assert pre.solve(problem.with_radius(**call), check=False).ok
+    assert separates(problem, error.direction, 0.0)
+
+
+def test_reading_an_error_raises_no_other_one():
+    """The bounds leave so little room that the linear program of the conflict calls itself infeasible."""
+    rng = np.random.default_rng(1)
+    n = int(rng.integers(20, 300))
+    F, a = np.column_stack([rng.poisson(1, n), rng.normal(size=n)]).astype(float), 10.0 * rng.normal(size=n)
+    error = error_of(pre.RatioProblem(F.mean(axis=0), F, a, bounds=(0.0, 1.0 + 1.4e-10)))
+    assert error.conflict == ()
+    assert np.all(np.isfinite(error.direction))

@@ -156,6 +156,30 @@ def test_more_features_than_rows_separate():
     separation(RNG.normal(size=(10, 30)), RNG.normal(size=(12, 30)))
 
 
+@pytest.mark.parametrize("overlap", [1e-8, 1e-10, 1e-12, 1e-14])
+def test_a_tiny_overlap_is_no_separation(overlap):
+    """One p row is below one q row, by less than a linear program can tell."""
+    x = np.linspace(0.0, 1.0, 20)
+    x_p, x_q = np.append(x + 1.1, 1.0 - overlap)[:, None], np.append(-x, 1.0)[:, None]
+    solution = pre.solve(pre.LogisticProblem(x_p, x_q), check=False)
+    assert solution.status in (pre.Status.OPTIMAL, pre.Status.INACCURATE)
+    touching = separation(np.append(x_p[:-1], [[1.0]], axis=0), x_q)
+    assert touching.threshold == pytest.approx(1.0)
+
+
+def test_ties_on_an_oblique_threshold():
+    """Rows of both samples lie on x0 + x1 = 3, and no other threshold separates them."""
+    rng = np.random.default_rng(8)
+    x_p, x_q = (rng.integers(0, 7, (60, 2)).astype(float) for _ in range(2))
+    x_p, x_q = x_p[x_p.sum(axis=1) >= 3.0], x_q[x_q.sum(axis=1) <= 3.0]
+    assert {3.0} <= set(x_p.sum(axis=1)) & set(x_q.sum(axis=1))
+    assert separation(x_p, x_q).threshold == pytest.approx(3.0 / np.sqrt(2.0))
+    nudged = np.vstack([x_p, [0.0, 3.0 - 1e-11]]), np.vstack([x_q, [[0.0, 3.0], [3.0, 0.0], [1.0, 2.0]]])
+    x_p = np.vstack([nudged[0], [[3.0 - 1e-11, 0.0], [2.0, 1.0]]])
+    solution = pre.solve(pre.LogisticProblem(x_p, nudged[1]), check=False)
+    assert solution.status in (pre.Status.OPTIMAL, pre.Status.INACCURATE)
+
+
 def test_separation_does_not_raise_without_check():
     solution = pre.solve(pre.LogisticProblem([[1.0], [2.0]], [[0.0]]), check=False)
     assert solution.status is pre.Status.SEPARATED

@@ -63,3 +63,10 @@ def test_one_component_that_is_best_everywhere_gets_all_the_weight():
 def test_a_point_that_leaves_a_row_without_ratio_has_no_finite_gap():
     assert mixture_gap(np.eye(2), np.array([0.5, 0.5]), np.array([1.0, 0.0])) == np.inf
     assert mixture_gap(np.eye(2), np.array([1.0, 0.0]), np.array([1.0, 0.0])) < 1e-12
+
+
+def test_nothing_is_proven_about_ratios_that_underflow():
+    """Subnormal ratios have few digits, so that a bound relative to EPS would not hold."""
+    A, w = np.array([[3e-320, 1e-322], [1.0, 2.0]]), np.array([0.5, 0.5])
+    assert mixture_gap(A, w, np.array([0.5, 0.5])) == np.inf
+    assert mixture_gap(A * 1e160, w, np.array([0.5, 0.5])) < np.inf
