@@ -119,7 +119,8 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
     target = problem.target[columns]
     if not varying.any():  # all rows are equal, and the target is too
         F, target = np.zeros_like(F), np.zeros(1)
-    reduced = on_some_rows(target, F, None if problem.rows.uniform else log_base)
+    size = np.maximum(highest, -lowest)[columns]
+    reduced = on_some_rows(target, F, None if problem.rows.uniform else log_base, size)
     return ExposedFace(whole, reduced, columns, tuple(found), log_share)
 
 
@@ -161,9 +162,9 @@ def _is_inside(sample: Array, target: Array) -> bool:
     return bool(len(sample) and np.all((sample.min(axis=0) < target) & (target < sample.max(axis=0))))
 
 
-def on_some_rows(target: Array, features: Array, log_base: Array | None) -> RatioProblem:
-    """A problem on some rows of another; columns that are too small for a problem there become zero."""
-    tiny = np.maximum(features.max(axis=0), -features.min(axis=0)) < SMALLEST
+def on_some_rows(target: Array, features: Array, log_base: Array | None, size: Array) -> RatioProblem:
+    """A problem on some rows of another; columns of a size that is too small for a problem there become zero."""
+    tiny = size < SMALLEST
     if tiny.any():
         features[:, tiny] = target[tiny] = 0.0
     return RatioProblem(target, freeze(features), log_base)
