@@ -121,7 +121,8 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
     target, radius = problem.target[columns], R[columns] if problem.radius_per_feature else 0.0
     if not needed.any():  # all rows are equal, and the target is too
         F, target, radius = np.zeros_like(F), np.zeros(1), 0.0
-    reduced = on_some_rows(target, F, None if problem.rows.uniform else log_base, radius)
+    size = np.maximum(highest, -lowest)[columns]
+    reduced = on_some_rows(target, F, None if problem.rows.uniform else log_base, size, radius)
     return ExposedFace(whole, reduced, columns, tuple(found), log_share)
 
 
@@ -165,9 +166,11 @@ def _is_inside(sample: Array, target: Array, columns: Index) -> bool:
     return bool(np.all(((sample.min(axis=0) < target) & (target < sample.max(axis=0)))[columns]))
 
 
-def on_some_rows(target: Array, features: Array, log_base: Array | None, radius: Array | float = 0.0) -> RatioProblem:
-    """A problem on some rows of another; columns that are too small for a problem there become zero."""
-    tiny = np.maximum(features.max(axis=0), -features.min(axis=0)) < SMALLEST
+def on_some_rows(
+    target: Array, features: Array, log_base: Array | None, size: Array, radius: Array | float = 0.0
+) -> RatioProblem:
+    """A problem on some rows of another; columns of a size that is too small for a problem there become zero."""
+    tiny = size < SMALLEST
     if tiny.any():
         features[:, tiny] = target[tiny] = 0.0
     return RatioProblem(target, freeze(features), log_base, radius=radius)

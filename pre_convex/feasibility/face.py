@@ -41,8 +41,9 @@ MAX_ROUNDS = 50
 
 def restrict(problem: RatioProblem, index: Index) -> RatioProblem:
     """The problem on some of the rows; columns too small for a problem become zero."""
-    some = on_some_rows(problem.target.copy(), problem.features_q[index], problem.log_base[index])
-    return some.centred_at_target()
+    F = problem.features_q[index]
+    size = np.maximum(F.max(axis=0), -F.min(axis=0))
+    return on_some_rows(problem.target.copy(), F, problem.log_base[index], size).centred_at_target()
 
 
 def spanning_rows(problem: RatioProblem, hull: Hull) -> Index:

@@ -202,6 +202,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     search.add_highest([away / unit**2] + ([] if hint is None else [hint]))
     near = search.nearest(b, get_norm(2), _euclidean, POSITION_RTOL, unit)
     if near.lower > TARGET_NOISE * float(np.abs(near.direction) @ search.size):
+        search.keep(near)
         near = search.nearest(b, norm, _solver(norm), rtol, start=near)
         near = search.on_rows(problem, near)
         return _hull(problem, Position.OUTSIDE, near, near.direction, search.passes)
@@ -299,6 +300,12 @@ class _Search:
             self.index = np.append(self.index, new)
             self.features = np.concatenate([self.features, self.rows.take(new).features])
         return tops, new.size
+
+    def keep(self, near: _Nearest) -> None:
+        """Keep the rows with weight in a result and as many others, the highest in its direction; rows cost time."""
+        kept = np.isin(self.index, near.index)
+        kept[np.argsort(-(self.features @ near.direction))[: 2 * near.index.size]] = True
+        self.index, self.features = self.index[kept], self.features[kept]
 
     def nearest(
         self,
@@ -405,6 +412,9 @@ class _CornerSearch(_Search):
         heights, added = self.moments.add(np.array(directions))
         self._renew()
         return heights, added
+
+    def keep(self, near: _Nearest) -> None:
+        """Drop none: each one has cost a pass, and they are few."""
 
     def round_off(self, v: Array) -> float:
         """Bound on the round-off of a height."""

@@ -35,15 +35,17 @@ class L1Penalty(PolyhedralPenalty):
 
 
 def search_signs(start: Array, q: Array, H: Array, R: float) -> Array | None:
-    """Minimiser of ⟨q,x⟩ + ½ x'Hx + R‖x‖₁, H positive definite, by changing signs one at a time, from ``start``.
+    """Minimiser of ⟨q,x⟩ + ½ x'Hx + R‖x‖₁, H positive definite, by changing sets of signs, from ``start``.
 
-    While signs are fixed this is a linear solve. Every move goes towards its solution and stops where the objective,
-    a convex piecewise quadratic along the way, is least; then the zero coordinate that violates its bound most becomes
-    nonzero. The objective falls with every move, so no set of signs is visited twice (the feature-sign search of Lee,
-    Battle, Raina and Ng, 2007). ``None`` if round-off keeps signs and residuals from agreeing.
+    While signs are fixed this is a linear solve. Every move goes towards its solution d and ends at the better of two
+    points: where the objective, a convex piecewise quadratic along the way, is least; or all the way, with coordinates
+    that would change their sign set to zero. At a solution, all zero coordinates that violate their bound become
+    nonzero, except those that the next solve moves the wrong way. The objective falls with every move, so no set of
+    signs is visited twice. Where round-off spoils a set, signs are changed one at a time (the feature-sign search of
+    Lee, Battle, Raina and Ng, 2007). ``None`` if round-off keeps even then signs and residuals from agreeing.
     """
     x = np.array(start)
-    signs, sizes = np.sign(x), np.abs(H)
+    signs, sizes, in_sets = np.sign(x), np.abs(H), True
     for _ in range(20 + 6 * x.size):
         r = -q - H @ x
         tolerance = AGREEMENT * R + ROUND_OFF * (np.abs(q) + sizes @ np.abs(x))
@@ -51,23 +53,42 @@ def search_signs(start: Array, q: Array, H: Array, R: float) -> Array | None:
         rhs = np.where(nonzero, r - R * signs, 0.0)
         if np.all(np.abs(rhs) <= tolerance):
             excess = np.where(nonzero, 0.0, np.abs(r) - R - tolerance)
-            worst = int(np.argmax(excess))
-            if excess[worst] <= 0.0:
+            new = np.flatnonzero(excess > 0.0)
+            if new.size == 0:
                 return x
-            signs[worst] = np.sign(r[worst])
-            rhs[worst] = r[worst] - R * signs[worst]
+            if not in_sets:
+                new = np.array([excess.argmax()])
+            signs[new] = np.sign(r[new])
+            rhs[new] = r[new] - R * signs[new]
         active = np.flatnonzero(signs)
         inner = H[np.ix_(active, active)]
         d = solve_regular(inner, rhs[active])
+        if in_sets:
+            wrong = active if d is None else active[d * signs[active] < 0.0]
+            wrong = wrong[x[wrong] == 0.0]
+            if d is None or wrong.size:
+                signs[wrong] = 0.0
+                in_sets = bool(np.any(signs[x == 0.0]))
+                continue
         if d is None:
             return None
         t, zeros = _exact_line_search(x[active], d, float(-rhs[active] @ d), float(d @ inner @ d), R)
         if t == 0.0:
             return None
-        x[active] += t * d
-        x[active[zeros]] = 0.0
+        least, ahead = x.copy(), x.copy()
+        least[active] += t * d
+        least[active[zeros]] = 0.0
+        ahead[active] += d
+        ahead[ahead * signs < 0.0] = 0.0
+        in_sets = in_sets and not np.array_equal(least, x)
+        x = ahead if in_sets and _value(ahead, q, H, R) < _value(least, q, H, R) else least
         signs = np.sign(x)
     return None
+
+
+def _value(x: Array, q: Array, H: Array, R: float) -> float:
+    """⟨q,x⟩ + ½ x'Hx + R‖x‖₁."""
+    return float(q @ x + 0.5 * (x @ H @ x) + R * np.abs(x).sum())
 
 
 def _exact_line_search(x: Array, d: Array, slope: float, curvature: float, R: float) -> tuple[float, Array]:

@@ -12,6 +12,8 @@ __all__ = ["LInfPenalty", "search_ties"]
 
 #: relative difference from the largest size up to which a coordinate of the start counts as tied to it
 TIED = 1e-12
+#: shares of a move past the first bound that are tried
+SHARES = (1.0, 0.5, 0.25, 0.125)
 
 
 class LInfPenalty(PolyhedralPenalty):
@@ -59,28 +61,39 @@ class LInfPenalty(PolyhedralPenalty):
 
 
 def search_ties(q: Array, H: Array, R: float, start: Array | None = None, rank: float = np.inf) -> Array | None:
-    """Minimiser of ⟨q,x⟩ + ½ x'Hx + R‖x‖∞ where ‖q‖₁ > R, by tying and freeing one coordinate at a time.
+    """Minimiser of ⟨q,x⟩ + ½ x'Hx + R‖x‖∞ where ‖q‖₁ > R, by tying and freeing sets of coordinates.
 
     With s = ‖x‖∞ this is a quadratic program in (x, s) under −s ≤ x_i ≤ s, and while the ties stay the same it is a
-    linear solve. Every move goes towards its solution and stops at the first bound, which becomes a tie; at a solution,
-    the tie that pulls the wrong way most is freed. The objective never rises (an active-set method).
+    linear solve. Every move goes towards its solution and ends at the better of two points: at the first bound, which
+    becomes a tie; or further on, with all coordinates beyond ±s tied. At a solution, the ties that pull the wrong way
+    are freed, as many as the rank allows, except those that the next solve moves outwards. The objective never rises
+    (an active-set method). Where round-off spoils a set, ties are changed one at a time.
 
     The search begins at ``start``, unless more coordinates are free there than the rank of H can tell apart; otherwise
-    where all coordinates are tied. ``None`` if round-off keeps ties and residuals from agreeing.
+    where all coordinates are tied. ``None`` if round-off keeps even then ties and residuals from agreeing.
     """
-    sizes = np.abs(H)
+    sizes, in_sets = np.abs(H), True
     x: Array
     x, s, tied, signs = _initial_ties(q, start, rank)
+    freed = np.zeros_like(tied)
     for _ in range(20 + 6 * q.size):
         free = np.flatnonzero(~tied)
         lead = np.where(tied, signs, 0.0)
         slope = q + H @ x
         rhs = -np.append(lead @ slope + R, slope[free])
         z = solve_regular(_tied_curvature(H, lead, free), rhs)
-        if z is None:
+        if z is None and not (in_sets and np.any(freed)):
             return None
-        d, rise = z[0] * lead, float(z[0])
-        d[free] = z[1:]
+        d, rise = (np.zeros_like(x), 0.0) if z is None else (z[0] * lead, float(z[0]))
+        if z is not None:
+            d[free] = z[1:]
+        outwards = freed & ((z is None) | (signs * d > rise))
+        if in_sets and np.any(outwards):
+            tied |= outwards
+            freed &= ~outwards
+            in_sets = bool(np.any(freed))
+            continue
+        freed[:] = False
         with np.errstate(divide="ignore", invalid="ignore"):
             above = np.where(tied | (d <= rise), np.inf, (s - x) / (d - rise))
             below = np.where(tied | (-d <= rise), np.inf, (s + x) / (-d - rise))
@@ -89,17 +102,45 @@ def search_ties(q: Array, H: Array, R: float, start: Array | None = None, rank: 
         t = max(min(float(reach[bound]), 1.0), 0.0)
         if s + t * rise < 0.0:
             return None
-        x, s = x + t * d, s + t * rise
         if reach[bound] < 1.0:
-            tied[bound], signs[bound] = True, 1.0 if above[bound] <= below[bound] else -1.0
+            further = _further(x, s, d, rise, t, q, H, R) if in_sets else None
+            if further is None:
+                x, s = x + t * d, s + t * rise
+                tied[bound], signs[bound] = True, 1.0 if above[bound] <= below[bound] else -1.0
+            else:
+                x, s = further
+                beyond = ~tied & (np.abs(x) >= s)
+                tied |= beyond
+                signs[beyond] = np.sign(x[beyond])
             x[tied] = signs[tied] * s
             continue
+        x, s = x + d, s + rise
         x[tied] = signs[tied] * s
         pull = np.where(tied, signs * (-q - H @ x), np.inf)
-        worst = int(np.argmin(pull))
-        if pull[worst] >= -(AGREEMENT * R + ROUND_OFF * float(np.abs(q[worst]) + sizes[worst] @ np.abs(x))):
+        wrong = np.flatnonzero(pull < -(AGREEMENT * R + ROUND_OFF * (np.abs(q) + sizes @ np.abs(x))))
+        if wrong.size == 0:
             return x
-        tied[worst] = False
+        most = max(1, int(min(rank - free.size, wrong.size))) if in_sets else 1
+        freed[wrong[np.argsort(pull[wrong])[:most]]] = True
+        tied &= ~freed
+    return None
+
+
+def _further(
+    x: Array, s: float, d: Array, rise: float, t: float, q: Array, H: Array, R: float
+) -> tuple[Array, float] | None:
+    """(x, s) past the bound at t, clipped to ±s; ``None`` if the bound is the better end of the move."""
+
+    def value(x: Array, s: float) -> float:
+        return float(q @ x + 0.5 * (x @ H @ x) + R * s)
+
+    at_bound = value(x + t * d, s + t * rise)
+    for share in SHARES:
+        level = s + share * rise
+        if share > t and level > 0.0:
+            clipped = np.clip(x + share * d, -level, level)
+            if value(clipped, level) < at_bound:
+                return clipped, level
     return None
 
 

@@ -1,8 +1,8 @@
 """What the penalties R‖δ‖₁ and R‖δ‖∞ share: they are linear while an active set stays the same.
 
 A step guesses the active set a few times, each guess one linear solve and a check of optimality. If no guess passes,
-the active set is changed one coordinate at a time. The curvature is made positive definite first, so that every active
-set has one solution.
+a search changes the active set, by sets of coordinates, and one at a time where round-off spoils that. The curvature is
+made positive definite first, so that every active set has one solution.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AGREEMENT, ROUND_OFF = 1e-11, 16.0 * EPS
 #: share of a column's variance that is added to it
 REGULARISATION = 1e-12
 #: guesses of the active set in one step
-GUESSES = 20
+GUESSES = 5
 
 
 class ActiveSet(NamedTuple):
@@ -62,7 +62,7 @@ class PolyhedralPenalty(BallPenalty):
 
     @abstractmethod
     def search(self, delta: Array, q: Array, H: Array) -> Array | None:
-        """The step, by changing the active set one coordinate at a time; ``None`` if round-off prevents it."""
+        """The step, by changing the active set until it is optimal; ``None`` if round-off prevents it."""
 
     # on an active set without curvature, solves may overflow; they are then rejected
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")

@@ -6,6 +6,8 @@ import pytest
 
 import pre_convex as pre
 from pre_convex.feasibility import Position, minimal_radius
+from pre_convex.feasibility import hull as hull_module
+from pre_convex.feasibility.nearest import nearest_polyhedral
 
 
 def shifted(norm=2, n=2000):
@@ -371,3 +373,23 @@ def test_without_the_p_rows_that_an_error_names_there_is_a_solution():
         pre.KLIEP().fit(x_p, x_q)
     assert error.value.outside == ("x3",)
     assert pre.KLIEP().fit(x_p[level_p != 3], x_q).solution_.ok
+
+
+@pytest.mark.parametrize("norm", [1, np.inf])
+@pytest.mark.parametrize("seed", range(3))
+def test_other_norms_start_from_few_rows(monkeypatch, norm, seed):
+    """Extremes of columns that have no weight in the nearest point of norm 2 would make every program slow."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(1000, 5)) @ rng.normal(size=(5, 100)) + 0.3 * rng.normal(size=(1000, 100))
+    b = F.mean(axis=0) + 0.5 * rng.normal(size=100)
+    sizes = []
+
+    def recorded(G, start, shared, rtol):
+        sizes.append((len(G), np.count_nonzero(start)))
+        return nearest_polyhedral(G, start, shared, rtol)
+
+    monkeypatch.setattr(hull_module, "nearest_polyhedral", recorded)
+    found = pre.minimal_radius(pre.RatioProblem(b, F, norm=norm))
+    assert found.lower == pytest.approx(found.radius, rel=1e-7)
+    rows, with_weight = sizes[0]
+    assert rows <= 2 * with_weight

@@ -5,8 +5,9 @@ import pytest
 from pre_convex_lab.solvers.cases import planted
 
 import pre_convex as pre
+from pre_convex.penalties import l1
 from pre_convex.penalties.l1 import search_signs
-from pre_convex.penalties.polyhedral import regularised
+from pre_convex.penalties.polyhedral import regularised, solve_regular
 
 
 def violation(x, q, H, R):
@@ -80,3 +81,17 @@ def test_singular_curvature_without_small_pivots():
         x = search_signs(start, q, H, 0.1)
         unsolved += x is None or violation(x, q, H, 0.1) > 1e-9
     assert not unsolved
+
+
+@pytest.mark.parametrize("shared", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_sets_of_signs_change_in_one_solve(monkeypatch, seed, shared):
+    """One sign at a time would take a linear solve for each nonzero coefficient."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(200, 150)) + shared * rng.normal(size=(200, 1))
+    H = regularised(F.T @ F / 200)
+    q, solves = H @ rng.normal(size=150), []
+    monkeypatch.setattr(l1, "solve_regular", lambda H, rhs: solves.append(rhs.size) or solve_regular(H, rhs))
+    x = search_signs(np.zeros(150), q, H, 0.05)
+    assert violation(x, q, H, 0.05) < 1e-10
+    assert 3 * len(solves) < np.count_nonzero(x)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from pre_convex.penalties import linf
 from pre_convex.penalties.linf import search_ties
-from pre_convex.penalties.polyhedral import regularised
+from pre_convex.penalties.polyhedral import regularised, solve_regular
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -48,5 +49,20 @@ def test_a_start_with_more_free_coordinates_than_the_rank_is_ignored():
     q = H @ rng.normal(size=60)
     R = 1e-3 * np.abs(q).sum()
     x = search_ties(q, H, R, rng.normal(size=60), 3)
-    assert np.array_equal(x, search_ties(q, H, R))
+    assert np.array_equal(x, search_ties(q, H, R, None, 3))
     assert np.count_nonzero(np.abs(x) < np.abs(x).max()) <= 3
+
+
+@pytest.mark.parametrize("shared", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_sets_of_ties_change_in_one_solve(monkeypatch, seed, shared):
+    """One tie at a time would take a linear solve for each coefficient that is freed."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(200, 150)) + shared * rng.normal(size=(200, 1))
+    H = regularised(F.T @ F / 200)
+    q, solves = H @ rng.normal(size=150), []
+    monkeypatch.setattr(linf, "solve_regular", lambda H, rhs: solves.append(rhs.size) or solve_regular(H, rhs))
+    x = search_ties(q, H, 0.01 * np.abs(q).sum())
+    r = -q - H @ x
+    assert np.abs(r).sum() == pytest.approx(0.01 * np.abs(q).sum(), rel=1e-8)
+    assert 3 * len(solves) < np.count_nonzero(np.abs(x) < np.abs(x).max())
