@@ -285,19 +285,8 @@ def summary(rows: list[Row]) -> list[str]:
     head = ("estimator", "mean rank", "by seed", "regret, median", "worst setting", "worst draw", "nmse, median",
             "failures", "seconds", "most")  # fmt: skip
     body = [
-        (
-            name,
-            shown(rank, 1),
-            span,
-            shown(a),
-            shown(b, 2),
-            shown(w, 2),
-            shown(c, 2),
-            failed,
-            shown(t, 2),
-            shown(most, 1),
-        )
-        for rank, name, span, a, b, w, c, failed, t, most in sorted(lines)
+        (name, shown(rank, 1), span, shown(a), *(shown(x, 2) for x in two), failed, shown(t, 2), shown(most, 1))
+        for rank, name, span, a, *two, failed, t, most in sorted(lines)
     ]
     return markdown_table(head, body)
 

@@ -309,6 +309,6 @@ def reach_warnings(problem: RatioProblem, delta: Array) -> list[str]:
     if bool(np.all(found.ok)):
         return []
     return [
-        f"the bounds are so tight that a target {WITHIN:g} standard errors from this one is out of reach: other samples "
-        "of this size may have no solution, and intervals are rough"
+        f"the bounds are so tight that a target {WITHIN:g} standard errors from this one is out of reach: other "
+        "samples of this size may have no solution, and intervals are rough"
     ]

@@ -89,8 +89,9 @@ def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0
     The covariance of the noise is first taken at δ = 0, and then at the solution with the radius this gives, after one
     Newton step that takes away the bias of the radius [DEBIAS]: at the shrunk δ itself the weights are more even than
     at δ*, and the noise smaller. With so many features that the step would be mostly noise, as with a kernel, it is not
-    taken. Student's t has the degrees of freedom of the covariance [DF], and is almost normal for even weights. The covariance decreases as 1/n, so the radius decreases as 1/√n. A radius below the distance to the hull is
-    raised to just above it.
+    taken. Student's t has the degrees of freedom of the covariance [DF], and is almost normal for even weights. The
+    covariance decreases as 1/n, so the radius decreases as 1/√n. A radius below the distance to the hull is raised to
+    just above it.
 
     Parameters
     ----------
