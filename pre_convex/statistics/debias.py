@@ -15,7 +15,7 @@ from .tilted import TiltedProblem
 
 __all__ = ["MAX_REMAINDER", "debiased", "newton_step"]
 
-#: remaining bias in standard errors above which another step is taken, and most steps; after those it deserves a warning
+#: remaining bias in standard errors above which another step is taken, or a warning given, and most steps
 MAX_REMAINDER, MAX_STEPS = 0.5, 5
 #: a step is halved, this often at most, until ℓ decreases by this share of what its slope promises
 MAX_HALVINGS, DECREASE = 30, 1e-4

@@ -68,7 +68,7 @@ def skewed_quantile(quantile: Array, skew: Array) -> Array:
 
     Examples
     --------
-    >>> skewed_quantile(np.array([-1.58, 2.48]), np.array([0.3, 0.3])).round(2)
+    >>> skewed_quantile(np.array([-1.58, 2.48]), np.array([0.3, 0.3])).round(1)
     array([-2.,  2.])
     """
     off = quantile - skew / 6.0

@@ -6,7 +6,7 @@ from scipy.stats import chi2, f, t
 from zoo import gaussian
 
 import pre_convex as pre
-from pre_convex.statistics.debias import debiased
+from pre_convex.statistics.debias import debiased, newton_step
 from pre_convex.statistics.inference import Inference, infer
 from pre_convex.statistics.small_samples import (
     degrees_of_freedom,
@@ -197,9 +197,20 @@ def test_debiased_intervals_cover():
     assert np.all(np.abs(np.mean(hits, axis=0) - 0.95) < 0.055)
 
 
-def test_a_radius_that_shrinks_too_much_for_one_step_is_reported():
+def test_a_radius_that_shrinks_too_much_for_one_step_gets_more_of_them():
     rng = np.random.default_rng(10)
-    fit = pre.KLIEP(radius=0.3).fit(rng.exponential(1.5, (2000, 1)), rng.exponential(1.0, (2000, 1)))
+    x_p, x_q = rng.exponential(1.5, (2000, 1)), rng.exponential(1.0, (2000, 1))
+    fit, exact = pre.KLIEP(radius=0.3).fit(x_p, x_q), pre.KLIEP().fit(x_p, x_q)
+    problem, std_error = exact.problem_, exact.conf_int().std_error
+    one_step = newton_step(problem, fit.delta_)
+    assert np.abs(one_step - exact.delta_)[0] > std_error[0]
+    assert np.abs(fit.debiased().delta - exact.delta_)[0] < 0.5 * std_error[0]
+
+
+@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
+def test_bias_that_no_step_takes_away_is_reported():
+    x = np.linspace(-1.0, 1.0, 50)[:, None]
+    fit = pre.KLIEP(radius=0.5, standardise=False).fit(x + 1.4, x)
     with pytest.warns(UserWarning, match="smaller radius"):
         fit.debiased()
 
