@@ -19,8 +19,11 @@ from storing import markdown_table, quote, store
 
 import pre_convex as pre
 from pre_convex.divergences import Link, get_divergence
+from pre_convex.statistics.linked_inference import reach_warnings
 
 POINTS = np.array([[0.5, 0.2], [-0.3, 0.4]])
+#: one in so many samples is also looked at for the warning about tight bounds, which takes several solves
+LOOKED_AT = 10
 QUANTITIES = ("delta_1", "delta_2", "r at (0.5, 0.2)", "r at (-0.3, 0.4)", "divergence", "joint region")
 
 
@@ -96,27 +99,38 @@ def outcome(scenario: Scenario, c: float, divergence: float, most: float, rng: n
     return [*inside, found.contains(delta)]
 
 
+def warns(problem: pre.RatioProblem) -> bool:
+    """Whether the bounds put a target within the noise out of reach, or this one."""
+    solution = pre.solve(problem, check=False)
+    return not solution.ok or bool(reach_warnings(problem, solution.delta))
+
+
 def run(runs: int) -> list[dict[str, object]]:
     """Coverage in every scenario, over the samples that have intervals."""
     rows: list[dict[str, object]] = []
     for number, scenario in enumerate(SCENARIOS):
         truth = scenario.truth()
         found = [outcome(scenario, *truth, np.random.default_rng([number, i])) for i in range(runs)]
+        looked_at = range(0, runs, LOOKED_AT)
+        warned = np.mean(
+            [warns(scenario.draw(truth[0], truth[2], np.random.default_rng([number, i]))) for i in looked_at]
+        )
         hits = np.array([one for one in found if not isinstance(one, str)], dtype=float).reshape(-1, len(QUANTITIES))
         shares = {name: f"{100 * share:.1f}" for name, share in zip(QUANTITIES, hits.mean(axis=0), strict=True)}
         rows.append({"scenario": scenario.name, "runs": runs, "no_solution": found.count("no solution"),
-                     "refused": found.count("refused"), "aim": scenario.aim, **shares})  # fmt: skip
+                     "refused": found.count("refused"), "warned": f"{100 * warned:.1f}", "aim": scenario.aim,
+                     **shares})  # fmt: skip
         print(rows[-1], flush=True)
     return rows
 
 
 def table(rows: list[dict[str, object]]) -> list[str]:
     """The table of docs/coverage.md."""
-    head = ["scenario", *QUANTITIES, "no solution", "refused"]
+    head = ["scenario", *QUANTITIES, "no solution", "refused", "warned"]
     body = []
     for row in rows:
         lost = (f"{100 * int(row[name]) / int(row['runs']):.1f} %" for name in ("no_solution", "refused"))
-        body.append([row["scenario"], *(f"{row[name]} %" for name in QUANTITIES), *lost])
+        body.append([row["scenario"], *(f"{row[name]} %" for name in QUANTITIES), *lost, f"{row['warned']} %"])
     return markdown_table(head, body)
 
 

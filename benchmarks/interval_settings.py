@@ -201,7 +201,7 @@ def _curved(x: np.ndarray) -> np.ndarray:
 
 
 def settings() -> list[Setting]:
-    """Settings that the default was chosen on, then those held back."""
+    """Settings that the default was chosen on, then those held back from every choice."""
     c, norm = Coordinate, stats.norm
     paper = [
         c(norm(0), norm(0), gaussian_likelihood(a, 0.5), gaussian_likelihood(b, 0.5))
@@ -252,25 +252,38 @@ def settings() -> list[Setting]:
         product("beta priors, log x and log(1 − x)", 250, 400, [
             c(stats.beta(2.5, 3.0), stats.beta(2.0, 2.0),
               features=lambda x: np.column_stack([np.log(x), np.log1p(-x)])),
-        ], held_back=True),
-        product("Poisson counts", 120, 120, [c(stats.poisson(3.0), stats.poisson(2.2))], held_back=True),
+        ]),
+        product("Poisson counts", 120, 120, [c(stats.poisson(3.0), stats.poisson(2.2))]),
         product("Weibull and gamma, likelihoods", 400, 300, [
             c(stats.gamma(2.5), stats.weibull_min(1.5, scale=2.0), lambda x: -0.3 * x, lambda x: -0.2 * x),
             *normals([0.5]),
-        ], held_back=True),
+        ]),
         product("gamma shapes, x and log x", 400, 300, [
             c(stats.gamma(3.0), stats.gamma(2.0), features=lambda x: np.column_stack([x, np.log(x)])),
-        ], held_back=True),
-        classes("paired, n = 250", 250, lambda x: 1.6 * x[:, 0] - 0.5 * x[:, 1] ** 2 + 0.3, held_back=True),
+        ]),
+        classes("paired, n = 250", 250, lambda x: 1.6 * x[:, 0] - 0.5 * x[:, 1] ** 2 + 0.3),
         product("a mixture against a wide normal, 2,000 and 500", 2000, 500, [
             c(Mixture(0.5, norm(-0.8, 0.6), norm(0.8, 0.6)), norm(0, 1.3), features=quadratic), *normals([0.3]),
-        ], held_back=True),
+        ]),
         product("rare binary features and a normal", 200, 200, [
             *(c(stats.bernoulli(a), stats.bernoulli(b)) for a, b in ((0.12, 0.08), (0.10, 0.15), (0.5, 0.4))),
             *normals([0.5]),
-        ], held_back=True),
+        ]),
         product("fifteen features, likelihoods", 600, 1200, [
             c(norm(0), norm(0), gaussian_likelihood(a, 0.2), gaussian_likelihood(-a, 0.2))
             for a in np.linspace(-0.6, 0.6, 15)
+        ]),
+        classes("paired, n = 180", 180, lambda x: 1.5 * x[:, 0] - 0.4 * x[:, 0] * x[:, 1] - 0.3 * x[:, 1] ** 2,
+                held_back=True),
+        classes("paired, n = 350", 350, lambda x: -1.3 * x[:, 0] + 0.5 * x[:, 1] ** 2 + 0.4 * x[:, 1], held_back=True),
+        classes("paired, n = 700", 700, lambda x: 1.9 * x[:, 0] - 0.5 * x[:, 1] ** 2, held_back=True),
+        classes("paired, n = 100", 100, lambda x: 1.2 * np.tanh(2.0 * x[:, 0]) + 0.8 * x[:, 1], held_back=True),
+        product("gamma priors, exponential likelihoods, x", 250, 350, [
+            c(stats.gamma(3.5), stats.gamma(3.0), lambda x: -0.1 * x, lambda x: -0.3 * x),
+        ], held_back=True),
+        product("four features, n = 90", 90, 90, normals([0.6, -0.3, 0.2, 0.0]), held_back=True),
+        product("geometric counts", 200, 300, [c(stats.geom(0.35), stats.geom(0.45))], held_back=True),
+        product("N(0.7, 0.9) and N(0, 1), x and x², few q", 600, 200, [
+            c(norm(0.7, 0.9), norm(0), features=quadratic),
         ], held_back=True),
     ]  # fmt: skip

@@ -561,11 +561,12 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         return infer(self._tilted, kind)
 
     def debiased(self, kind: str = "auto") -> Inference:
-        """Uncertainty of a fit with a radius, after one Newton step towards radius 0 [DEBIAS].
+        """Uncertainty of a fit with a radius, after a Newton step towards radius 0 [DEBIAS].
 
-        The step takes away the bias of the radius, to first order. With many features for the size of the samples the
-        result has a smaller error than a fit with radius 0. A warning says if the radius has shrunk δ so much that one
-        step leaves more than half a standard error of bias.
+        The step takes away the bias of the radius, to first order; if it leaves more than half a standard error, up to
+        four more steps follow. With many features for the size of the samples the result has a smaller error than a fit
+        with radius 0. A warning says if the steps leave more than half a standard error of bias, as they do if there is
+        no solution without the radius.
 
         Parameters
         ----------
@@ -595,13 +596,13 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         problem = self.problem_.with_radius(0.0)
         if not np.all(self.scale_ == 1.0):
             problem = problem._in_units(1.0 / self.scale_)
-        one_step, remainder = debiased(problem, self.delta_)
+        nearer, remainder = debiased(problem, self.delta_)
         if remainder > MAX_REMAINDER:
             warn_caller(
-                f"the radius has shrunk δ so much that one Newton step leaves a bias of about {remainder:.1f} standard "
+                f"the radius has shrunk δ so much that Newton steps leave a bias of about {remainder:.1f} standard "
                 "errors; use a smaller radius"
             )
-        return infer(one_step, kind)
+        return infer(nearer, kind)
 
     def _refuse_terms(self) -> None:
         """Refuse intervals of a fit with a penalty or constraints."""

@@ -1,4 +1,4 @@
-"""One Newton step that takes the bias of a radius away [DEBIAS]."""
+"""Newton steps that take the bias of a radius away [DEBIAS]."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .tilted import TiltedProblem
 
 __all__ = ["MAX_REMAINDER", "debiased", "newton_step"]
 
-#: remaining bias in standard errors that deserves a warning
-MAX_REMAINDER = 0.5
+#: remaining bias in standard errors above which another step is taken, or a warning given, and most steps
+MAX_REMAINDER, MAX_STEPS = 0.5, 5
 #: a step is halved, this often at most, until ℓ decreases by this share of what its slope promises
 MAX_HALVINGS, DECREASE = 30, 1e-4
 
@@ -45,7 +45,7 @@ def newton_step(problem: RatioProblem, delta: Array) -> Array:
 
 @single_threaded_blas()
 def debiased(problem: RatioProblem, delta: Array) -> tuple[TiltedProblem, float]:
-    """The problem without its radius at δ − H⁻¹∇ℓ(δ), and what is left of ∇ℓ there, in standard errors.
+    """The problem without its radius after a step δ − H⁻¹∇ℓ(δ), or several, and what is left of ∇ℓ, in standard errors.
 
     Parameters
     ----------
@@ -57,6 +57,11 @@ def debiased(problem: RatioProblem, delta: Array) -> tuple[TiltedProblem, float]
     if problem.k >= problem.n_q:
         reason = f"{problem.k} features for {problem.n_q} q samples leave no noise to estimate"
         raise DataError("features", reason, "use fewer features")
-    there = TiltedProblem(problem.with_radius(0.0), newton_step(problem, delta))
-    T = whitening(influence(there, "centred").score)
-    return there, float(np.sqrt(np.square(T.T @ there.residual).sum() / max(T.shape[1], 1)))
+    for _ in range(MAX_STEPS):
+        delta = newton_step(problem, delta)
+        there = TiltedProblem(problem.with_radius(0.0), delta)
+        T = whitening(influence(there, "centred").score)
+        remainder = float(np.sqrt(np.square(T.T @ there.residual).sum() / max(T.shape[1], 1)))
+        if remainder <= MAX_REMAINDER:
+            break
+    return there, remainder

@@ -20,6 +20,7 @@ from ..feasibility.hull import minimal_radius
 from ..problem import RatioProblem, as_problem
 from ..solution import Solution
 from .linked import LinkedProblem
+from .linked_inference import reach_warnings
 from .tilted import TiltedProblem
 
 __all__ = [
@@ -227,6 +228,8 @@ def diagnose_tilted(tilted: TiltedProblem | LinkedProblem, solution: Solution) -
     )
     notes = recession_warnings(problem, solution) + dependence_warnings(problem, solution)
     notes += _warnings(diagnostics, problem)
+    if isinstance(tilted, LinkedProblem) and solution.ok:
+        notes += reach_warnings(problem, solution.delta)
     return replace(diagnostics, warnings=tuple(notes))
 
 

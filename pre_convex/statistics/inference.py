@@ -11,7 +11,8 @@ when the features are shifted; it is available as ``kind="paper"``.
 
 With few or uneven weights these variances are too small, and their own noise matters. The default therefore takes the
 change of the estimate when a row is left out [LOO] in place of its influence, counts degrees of freedom [DF], and finds
-limits of coefficients by tests of their values where few degrees of freedom are left [RISE].
+limits of coefficients by tests of their values where few degrees of freedom are left [RISE]. With paired rows, whose
+noise is that of the misfit in a few rows, it allows for skewness instead [SKEW].
 """
 
 from __future__ import annotations
@@ -42,7 +43,15 @@ from ..problem import RatioProblem
 from .influence import Influence, influence
 from .null import ScoreTest, noise, rise_test, score_test
 from .profile import CoefficientTest
-from .small_samples import degrees_of_freedom, joint_degrees_of_freedom, quadratic_p_value, whitening
+from .small_samples import (
+    degrees_of_freedom,
+    joint_degrees_of_freedom,
+    quadratic_p_value,
+    skewed_quantile,
+    skewed_statistic,
+    skewness,
+    whitening,
+)
 from .tilted import MAX_ENTRIES_BY_ROW, TiltedProblem
 from .weighted_chi2 import p_value_text, weighted_chi2_sf
 
@@ -150,8 +159,8 @@ class Inference:
     problem : RatioProblem
         A problem with its p sample (``features_p``, ``log_weights_p``) and radius 0: a radius shrinks δ, and intervals
         around a shrunk δ do not have the coverage they claim. For divergences other than KL, and for bounds, the
-        formulas are those of [FAMINF], and the rows have to be in memory; bounds so tight that noise could put the
-        target out of reach are refused.
+        formulas are those of [FAMINF], and the rows have to be in memory; with bounds so tight that noise could put the
+        target out of reach they are rough, and the diagnostics warn.
     delta : array of shape (k,)
         The solution δ̂.
     kind : {"auto", "profile", "score", "hc3", "centred", "paper"}, default "auto"
@@ -161,7 +170,7 @@ class Inference:
         ``"paper"`` the paper's formula, which changes when the features are shifted. All but ``"centred"`` need all
         rows in memory. ``"auto"`` is ``"hc3"``, with profiles for coefficients with fewer than 200 degrees of freedom
         and for regions; it is ``"centred"`` for large samples without heavy weights, and for rows that are not in
-        memory.
+        memory. With paired rows it has the wider limit of Student's t and of [SKEW] in place of profiles.
 
     Attributes
     ----------
@@ -211,6 +220,11 @@ class Inference:
         """Influences to count degrees of freedom of; ``None`` for kinds with normal quantiles."""
         return None if self.kind in ("centred", "paper") else self._sums.rows
 
+    def _shape(self, influences: Array) -> tuple[Any, Any]:
+        """Degrees of freedom of sums of influences, by column, and for pairs with ``"auto"`` their skewness."""
+        skewed = self.kind == "auto" and self.problem.paired
+        return degrees_of_freedom(influences), skewness(influences) if skewed else None
+
     @property
     def score_variance(self) -> Array:
         """Covariance of ∇ℓ at the true δ, that is of b̂ − F'μ̂, shape (k, k)."""
@@ -243,10 +257,10 @@ class Inference:
             One interval for each coefficient; infinite, without a standard error, for one that runs to infinity.
         """
         estimate, std_error, rows = np.array(self.delta), self.std_error, self._noise_rows
-        df: Any = np.inf if rows is None else degrees_of_freedom(solve_psd(self._sums.H, rows.T).T)
+        df, skew = (np.inf, None) if rows is None else self._shape(solve_psd(self._sums.H, rows.T).T)
         for feature, sign in self._tilted.recession:
             estimate[feature], std_error[feature] = sign * np.inf, np.nan
-        wald = normal_interval(estimate, std_error, level, df)
+        wald = normal_interval(estimate, std_error, level, df, skew)
         profiled = self._profiled(df)
         if not profiled.size:
             return wald
@@ -263,7 +277,7 @@ class Inference:
             return none
         few = np.full(self.problem.k, True)
         if self.kind == "auto":
-            if self.problem.n_q * self.problem.k**2 > MAX_PROFILE_WORK:
+            if self.problem.paired or self.problem.n_q * self.problem.k**2 > MAX_PROFILE_WORK:
                 return none
             few = df < FEW_DF
         free = np.abs(null_directions(self._sums.H)).max(axis=1, initial=0.0) > MOVES
@@ -308,16 +322,17 @@ class Inference:
         cross, log_z = self._sums.cross, self._sums.log_z
         variance = np.einsum("ki,kl,li->i", z, self.score_variance, z) - 2.0 * cross @ z + log_z
         std_error = np.sqrt(np.maximum(variance, 0.0))
-        return normal_interval(self._tilted.log_ratio(f), std_error, level, self._point_df(z))
+        return normal_interval(self._tilted.log_ratio(f), std_error, level, *self._point_shape(z))
 
-    def _point_df(self, z: Array) -> Any:
-        """Degrees of freedom of log r at every point, from all rows and as many points at a time as fit in memory."""
-        rows = self._noise_rows
-        if rows is None or self._sums.rows_log_z is None:
-            return np.inf
+    def _point_shape(self, z: Array) -> tuple[Any, Any]:
+        """:meth:`_shape` of log r at every point, from all rows and as many points at a time as fit in memory."""
+        rows, log_z = self._noise_rows, self._sums.rows_log_z
+        if rows is None or log_z is None:
+            return np.inf, None
         step = max(1, MAX_ENTRIES_BY_ROW // len(rows))
-        parts = [z[:, i : i + step] for i in range(0, z.shape[1], step)]
-        return np.concatenate([degrees_of_freedom(rows @ part - self._sums.rows_log_z[:, None]) for part in parts])
+        parts = [self._shape(rows @ z[:, i : i + step] - log_z[:, None]) for i in range(0, z.shape[1], step)]
+        df, skew = zip(*parts, strict=True)
+        return np.concatenate(df), None if skew[0] is None else np.concatenate(skew)
 
     def divergence(self, level: float = 0.95) -> Interval:
         """Confidence interval of the divergence −ℓ(δ̂) between the posteriors [DIVCI].
@@ -418,9 +433,11 @@ class Inference:
             nan for coefficients without a standard error.
         """
         values, rows = self._point(delta), self._noise_rows
-        df: Any = np.inf if rows is None else degrees_of_freedom(solve_psd(self._sums.H, rows.T).T)
+        df, skew = (np.inf, None) if rows is None else self._shape(solve_psd(self._sums.H, rows.T).T)
         with np.errstate(divide="ignore", invalid="ignore"):
             z = np.where(self.std_error > 0.0, (self.delta - values) / self.std_error, np.nan)
+        if skew is not None:
+            z = _less_extreme(z, skew)
         z[[one.feature for one in self._tilted.recession]] = np.nan
         p = 2.0 * stdtr(df, -np.abs(z))
         for i in self._profiled(df):
@@ -529,9 +546,26 @@ def infer(tilted: TiltedProblem, kind: str = "auto") -> Inference:
     return inference
 
 
-def normal_interval(estimate: Array, std_error: Array, level: float, df: Any = np.inf) -> Interval:
-    """Intervals of estimates whose errors are normal, or Student's t; nan where the standard error is."""
+def normal_interval(
+    estimate: Array, std_error: Array, level: float, df: Any = np.inf, skew: Array | None = None
+) -> Interval:
+    """Intervals of estimates whose errors are normal, or Student's t; nan where the standard error is.
+
+    With the skewness of the errors, each limit is the wider one of Student's t and of [SKEW].
+    """
     level = as_fraction(level, "level")
-    width = stdtrit(df, 0.5 + 0.5 * level) * std_error
-    lower, upper = read_only(estimate - width), read_only(estimate + width)
-    return Interval(read_only(estimate), read_only(std_error), lower, upper, level, df)
+    above = below = stdtrit(df, 0.5 + 0.5 * level)
+    z = None
+    if skew is not None:
+        ends = skewed_quantile(below, skew), -skewed_quantile(-above, skew)
+        below, above = np.maximum(below, ends[0]), np.maximum(above, ends[1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = read_only(_less_extreme(np.where(std_error > 0.0, estimate / std_error, np.nan), skew))
+    lower, upper = read_only(estimate - below * std_error), read_only(estimate + above * std_error)
+    return Interval(read_only(estimate), read_only(std_error), lower, upper, level, df, z)
+
+
+def _less_extreme(z: Array, skew: Array) -> Array:
+    """The smaller of a studentised estimate and its [SKEW] transformation, which decides about the wider interval."""
+    other = skewed_statistic(z, skew)
+    return np.where(np.abs(other) < np.abs(z), other, z)

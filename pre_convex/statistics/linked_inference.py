@@ -31,7 +31,7 @@ from .inference import Inference, Interval, WaldTest, normal_interval
 from .influence import MIN_REMAINDER, Influence
 from .null import ScoreTest
 
-__all__ = ["LinkedInference"]
+__all__ = ["LinkedInference", "reach_warnings"]
 
 #: standard errors of the target within which targets have to be reachable, and the tolerance of that check
 WITHIN, REACHED = 2.0, 1e-6
@@ -121,7 +121,6 @@ class LinkedInference(Inference):
         self._tilted: Any = _Point(problem, self.delta, c, s, problem.link.ratio(s), pi)
         self._influence = _influence(self._tilted, kind)
         self._sums = self._influence.sums
-        _check_reach(problem, self.delta, self._sums.score)
 
     def score_test(self, delta: Any = 0.0) -> ScoreTest:
         """Not available: score tests are for KL without bounds.
@@ -292,17 +291,24 @@ def _check_rows(problem: RatioProblem, kappa: Array, f_q: Array) -> None:
 
 
 @single_threaded_blas()
-def _check_reach(problem: RatioProblem, delta: Array, score: Array) -> None:
-    """Refuse bounds that put targets within the noise of this one out of reach: δ̂ is then far from normal."""
-    if not problem.link.bounded:
-        return
+def reach_warnings(problem: RatioProblem, delta: Array) -> list[str]:
+    """A warning that some target within the noise of this one has no solution within the bounds.
+
+    Not a reason to refuse intervals: that would select samples by their noise, and the intervals of the others, whose
+    noise points inwards, would miss more often [FAMINF].
+    """
+    if not (problem.link.bounded and problem.exact and problem.rows.in_memory):
+        return []
+    try:
+        score = LinkedInference(problem, delta)._sums.score
+    except DataError:  # no intervals to warn about
+        return []
     values, vectors = np.linalg.eigh(score)
     shifts = WITHIN * (vectors * np.sqrt(np.maximum(values, 0.0))).T
     found = solve_many(problem, problem.target + np.vstack([shifts, -shifts]), tol=REACHED, start=delta)
-    lost = len(found) - int(np.count_nonzero(found.ok))
-    if lost:
-        reason = (
-            f"put {lost} of {len(found)} targets at {WITHIN:g} standard errors from this one out of reach, so the "
-            "large-sample formulas do not hold"
-        )
-        raise DataError("bounds", reason, "widen the bounds")
+    if bool(np.all(found.ok)):
+        return []
+    return [
+        f"the bounds are so tight that a target {WITHIN:g} standard errors from this one is out of reach: other "
+        "samples of this size may have no solution, and intervals are rough"
+    ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from .._internal.entropy import log_normalise, log_sum_exp
 from .._internal.linear_algebra import symmetric_root
@@ -83,13 +84,14 @@ def _p_side(problem: Any, method: str) -> tuple[RatioProblem, Array, Array]:
 
 @single_threaded_blas()
 def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0, draws: int = 20_000) -> RadiusChoice:
-    """Radius from the noise of the moments: the 1 − alpha quantile of ‖∇ℓ(δ*)‖ under its limiting normal law.
+    """Radius from the noise of the moments: the 1 − alpha quantile of ‖∇ℓ(δ*)‖, with Student's t for its law.
 
     The covariance of the noise is first taken at δ = 0, and then at the solution with the radius this gives, after one
     Newton step that takes away the bias of the radius [DEBIAS]: at the shrunk δ itself the weights are more even than
     at δ*, and the noise smaller. With so many features that the step would be mostly noise, as with a kernel, it is not
-    taken. The covariance decreases as 1/n, so the radius decreases as 1/√n. A radius below the distance to the hull is
-    raised to just above it.
+    taken. Student's t has the degrees of freedom of the covariance [DF], and is almost normal for even weights. The
+    covariance decreases as 1/n, so the radius decreases as 1/√n. A radius below the distance to the hull is raised to
+    just above it.
 
     Parameters
     ----------
@@ -116,11 +118,17 @@ def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0
     alpha, draws = as_fraction(alpha, "alpha"), as_count(draws, "draws", 100)
     problem, _, _ = _p_side(problem, "auto")
     distance = minimal_radius(problem).radius
-    draws_of_noise = as_generator(rng).normal(size=(draws, problem.k))
+    generator = as_generator(rng)
+    draws_of_noise, uniform = generator.normal(size=(draws, problem.k)), generator.uniform(size=draws)
     delta, radius = np.zeros(problem.k), 0.0
     for _ in range(2):
+        rows = _score_rows(problem, delta)
+        V = rows.T @ rows
         # a symmetric root, because the signs of eigenvectors depend on the LAPACK in use
-        lengths = np.linalg.norm(draws_of_noise @ symmetric_root(_score_variance(problem, delta)), problem.norm, axis=1)
+        lengths = np.linalg.norm(draws_of_noise @ symmetric_root(V), problem.norm, axis=1)
+        half = 0.5 * joint_degrees_of_freedom(rows, whitening(V))
+        if np.isfinite(half):
+            lengths *= np.sqrt(half / gammaincinv(half, uniform))
         radius = float(np.quantile(lengths, 1.0 - alpha))
         if radius <= TOO_CLOSE * distance:
             return RadiusChoice(RAISED_TO * distance, "auto", raised=True)

@@ -176,7 +176,9 @@ def staged_features(
     fold_q = generator.permutation(len(x_q)) % folds
     fold_p = fold_q if paired else generator.permutation(len(x_p)) % folds
     centre, scale = standardisation(x, weight)
-    low, high = x[weight > 0.0].min(axis=0), x[weight > 0.0].max(axis=0)
+    # beyond the q rows the Kullback–Leibler loss only rewards a larger ratio, so there the ratio stays constant
+    seen = (weight > 0.0) & ~is_p if loss == "kl" else weight > 0.0
+    low, high = x[seen].min(axis=0), x[seen].max(axis=0)
     sample = Sample((np.clip(x, low, high) - centre) / scale, is_p, weight, offset)
     search = _Search(sample, LOSSES[loss], np.concatenate([fold_p, fold_q]), folds, generator)
     best = search.run()

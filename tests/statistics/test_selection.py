@@ -5,6 +5,7 @@ import pytest
 from zoo import gaussian
 
 import pre_convex as pre
+from pre_convex.statistics import selection
 from pre_convex.statistics.selection import automatic_radius
 
 
@@ -63,3 +64,14 @@ def test_a_choice_holds_its_path():
     assert choice.radius >= choice.best
     assert choice.mean.shape == choice.radii.shape == choice.std_error.shape
     assert np.all(np.diff(choice.radii) < 0.0)
+
+
+def test_an_automatic_radius_from_the_noise_of_few_rows_is_larger_than_a_normal_quantile(monkeypatch):
+    rng = np.random.default_rng(1)
+    even = pre.RatioProblem.from_samples(rng.uniform(size=(300, 2)), rng.uniform(size=(300, 2)))
+    heavy = pre.RatioProblem.from_samples(rng.exponential(1.6, (100, 2)), rng.exponential(1.0, (100, 2)))
+    radii = [automatic_radius(problem).radius for problem in (even, heavy)]
+    monkeypatch.setattr(selection, "joint_degrees_of_freedom", lambda *_: np.inf)
+    normal = [automatic_radius(problem).radius for problem in (even, heavy)]
+    assert radii[0] == pytest.approx(normal[0], rel=0.02)
+    assert radii[1] > 1.04 * normal[1]

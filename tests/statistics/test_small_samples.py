@@ -6,13 +6,16 @@ from scipy.stats import chi2, f, t
 from zoo import gaussian
 
 import pre_convex as pre
-from pre_convex.statistics.debias import debiased
+from pre_convex.statistics.debias import debiased, newton_step
 from pre_convex.statistics.inference import Inference, infer
 from pre_convex.statistics.small_samples import (
     degrees_of_freedom,
     joint_degrees_of_freedom,
     quadratic_p_value,
     quadratic_quantile,
+    skewed_quantile,
+    skewed_statistic,
+    skewness,
     whitening,
 )
 
@@ -194,9 +197,20 @@ def test_debiased_intervals_cover():
     assert np.all(np.abs(np.mean(hits, axis=0) - 0.95) < 0.055)
 
 
-def test_a_radius_that_shrinks_too_much_for_one_step_is_reported():
+def test_a_radius_that_shrinks_too_much_for_one_step_gets_more_of_them():
     rng = np.random.default_rng(10)
-    fit = pre.KLIEP(radius=0.3).fit(rng.exponential(1.5, (2000, 1)), rng.exponential(1.0, (2000, 1)))
+    x_p, x_q = rng.exponential(1.5, (2000, 1)), rng.exponential(1.0, (2000, 1))
+    fit, exact = pre.KLIEP(radius=0.3).fit(x_p, x_q), pre.KLIEP().fit(x_p, x_q)
+    problem, std_error = exact.problem_, exact.conf_int().std_error
+    one_step = newton_step(problem, fit.delta_)
+    assert np.abs(one_step - exact.delta_)[0] > std_error[0]
+    assert np.abs(fit.debiased().delta - exact.delta_)[0] < 0.5 * std_error[0]
+
+
+@pytest.mark.filterwarnings("ignore::pre_convex.PreConvexWarning")
+def test_bias_that_no_step_takes_away_is_reported():
+    x = np.linspace(-1.0, 1.0, 50)[:, None]
+    fit = pre.KLIEP(radius=0.5, standardise=False).fit(x + 1.4, x)
     with pytest.warns(UserWarning, match="smaller radius"):
         fit.debiased()
 
@@ -230,3 +244,34 @@ def test_with_many_features_debiasing_has_a_smaller_error_than_no_radius():
         errors.append([np.square(d - shifts).sum() for d in (there.delta, exact.delta)])
     step, none = np.median(errors, axis=0)
     assert step < 0.9 * none
+
+
+@pytest.mark.parametrize("skew", [-0.8, -1e-3, 0.0, 1e-9, 0.2, 1.0])
+def test_the_skewed_quantile_is_the_inverse_of_the_skewed_statistic(skew):
+    z = np.linspace(-8.0, 8.0, 33)
+    np.testing.assert_allclose(skewed_statistic(skewed_quantile(z, skew), skew), z, atol=1e-6)
+    assert np.all(np.diff(skewed_statistic(z, skew)) > 0.0)
+
+
+def test_the_skewed_statistic_of_a_skewed_mean_is_symmetric():
+    x = np.random.default_rng(0).exponential(size=(40_000, 30)) - 1.0
+    centred = x - x.mean(axis=1, keepdims=True)
+    t_values = x.mean(axis=1) / np.sqrt(np.square(centred).sum(axis=1)) * 30
+    skew = skewness(centred.T)
+    plain, corrected = ([np.mean(z < -1.96), np.mean(z > 1.96)] for z in (t_values, skewed_statistic(t_values, skew)))
+    assert plain[0] > 5 * plain[1]
+    assert max(corrected) < 3 * min(corrected)
+
+
+def test_paired_intervals_have_the_wider_limit_and_agree_with_their_p_values():
+    problem = pairs(120, 3)
+    fit, straight = inference(problem), inference(problem, "hc3")
+    points = np.array([[0.0, 0.0], [2.0, -2.0]])
+    for found, other in ((fit.conf_int(), straight.conf_int()), (fit.log_ratio(points), straight.log_ratio(points))):
+        assert np.all(found.lower <= other.lower)
+        assert np.all(found.upper >= other.upper)
+        assert np.any(found.upper - found.lower > 1.001 * (other.upper - other.lower))
+    limits = fit.conf_int()
+    for end in (limits.lower, limits.upper):
+        np.testing.assert_allclose(fit.p_values(end), 0.05, atol=1e-6)
+    np.testing.assert_allclose(limits.table()[:, 3], fit.p_values(0.0), atol=1e-12)

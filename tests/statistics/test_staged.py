@@ -107,3 +107,12 @@ def test_the_logistic_estimator_takes_its_own_loss():
     with pytest.raises(pre.DataError) as caught:
         pre.LogisticRatio("auto", radius=1.0).fit(x_p, x_q)
     assert caught.value.argument == "radius"
+
+
+@pytest.mark.parametrize("estimator", [pre.KLIEP, pre.LogisticRatio])
+def test_beyond_the_rows_that_the_loss_sees_the_ratio_is_constant(estimator):
+    x_p, x_q = bumps(9, 200, d=2)
+    seen = x_q if estimator is pre.KLIEP else np.concatenate([x_p, x_q])
+    fit, low, high = estimator("auto").fit(x_p, x_q), seen.min(axis=0), seen.max(axis=0)
+    far = 4.0 * np.random.default_rng(0).normal(size=(50, 2))
+    np.testing.assert_allclose(fit.log_ratio(far), fit.log_ratio(np.clip(far, low, high)), atol=1e-9)

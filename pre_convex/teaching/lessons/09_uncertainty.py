@@ -374,8 +374,9 @@ assert band.std_error.min() > 0.0
 #
 # With :math:`R > 0` the estimate is shrunk towards zero (:doc:`06_radius`). Here this bias is larger than the noise,
 # and it does not average out. An interval of the usual width around the biased estimate misses the truth far too often.
-# The package refuses to compute one. ``fit.debiased()`` takes one Newton step of :math:`\ell`, without the radius, from
-# :math:`\hat\delta_R`. Where :math:`\ell` is quadratic this step removes the bias; what remains is of second order.
+# The package refuses to compute one. ``fit.debiased()`` takes a Newton step of :math:`\ell`, without the radius, from
+# :math:`\hat\delta_R`, and more if that leaves much of the bias. Where :math:`\ell` is quadratic this step removes the
+# bias; what remains is of second order.
 
 try:
     pre.PosteriorRatio(radius=0.1).fit(x_p, x_q, l_p, l_q).conf_int()
