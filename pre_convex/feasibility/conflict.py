@@ -1,4 +1,4 @@
-"""Why not? Features that no weights can match together, and the cheapest relaxation that makes a problem feasible.
+"""Why a problem is infeasible: features that no weights match together, and the cheapest relaxation that helps.
 
 Both are linear programs in the weights, solved by HiGHS over moments that are reachable (:class:`Reachable`). With many
 rows they begin with a few moments, and the direction v of each program adds the moments that are highest in it:

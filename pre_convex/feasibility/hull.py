@@ -125,7 +125,7 @@ class Hull:
 
     @cached_property
     def conflict(self) -> tuple[str, ...]:
-        """Names of features that no weights can match together, though the rest can be matched if one is left out.
+        """Names of features that no weights can match together; if one is left out, the rest can be matched.
 
         The bounds of the problem and its radius count. The features are proven to conflict; a miss of less than about
         1e-10 of a feature's range counts as a match when one is left out. Computed on first use, by linear programs

@@ -1,4 +1,4 @@
-"""What the penalties R‖δ‖₁ and R‖δ‖∞ share: they are linear while an active set stays the same.
+"""Base class of the penalties R‖δ‖₁ and R‖δ‖∞, which are linear while the active set stays the same.
 
 A step guesses the active set a few times, each guess one linear solve and a check of optimality. If no guess passes,
 the active set is changed one coordinate at a time. The curvature is made positive definite first, so that every active

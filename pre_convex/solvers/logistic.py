@@ -150,11 +150,11 @@ def solve_logistic(
         ``constraints(delta)`` returns convex cvxpy constraints on δ, as in :func:`solve`.
     tol : float, default None
         Tolerance between 0 and 1: the answer is optimal if its certified gap is at most ``tol · (1 + |value|)``. None
-        takes the settings' own, 1e-8 by default.
+        uses that of the settings, 1e-8 by default.
     max_iter : int, default None
-        Maximum number of steps; None takes the settings' own.
+        Maximum number of steps; None uses that of the settings.
     time_limit : float, default None
-        Seconds; None takes the settings' own, which is no limit.
+        Seconds; None uses that of the settings, by default no limit.
     settings : Settings, default None
         All settings together.
     solver_options : dict, default None

@@ -1,4 +1,4 @@
-"""One Newton step that takes the bias of a radius away [DEBIAS]."""
+"""One Newton step that removes the bias of a radius [DEBIAS]."""
 
 from __future__ import annotations
 

@@ -86,10 +86,10 @@ def automatic_radius(problem: RatioProblem, *, alpha: float = 0.05, rng: Rng = 0
     """Radius from the noise of the moments: the 1 − alpha quantile of ‖∇ℓ(δ*)‖ under its limiting normal law.
 
     The covariance of the noise is first taken at δ = 0, and then at the solution with the radius this gives, after one
-    Newton step that takes away the bias of the radius [DEBIAS]: at the shrunk δ itself the weights are more even than
-    at δ*, and the noise smaller. With so many features that the step would be mostly noise, as with a kernel, it is not
-    taken. The covariance decreases as 1/n, so the radius decreases as 1/√n. A radius below the distance to the hull is
-    raised to just above it.
+    Newton step that removes the bias of the radius [DEBIAS]: at the shrunk δ itself the weights are more even than at
+    δ*, and the noise is smaller. With so many features that the step would be mostly noise, as with a kernel, it is
+    not taken. The covariance decreases as 1/n, so the radius decreases as 1/√n. A radius below the distance to the
+    hull is raised to just above it.
 
     Parameters
     ----------

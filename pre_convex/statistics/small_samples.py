@@ -1,4 +1,4 @@
-"""How many degrees of freedom a variance has that is a sum of squared influences [DF], and tests that allow for it."""
+"""Degrees of freedom of a variance that is a sum of squared influences [DF], and tests that allow for them."""
 
 from __future__ import annotations
 
