@@ -286,7 +286,7 @@ class LogisticRatio(PosteriorRatio):
         Parameters
         ----------
         kind : str, default "auto"
-            Not used.
+            Not used, because the method always raises an error.
 
         Raises
         ------
