@@ -266,7 +266,7 @@ def _lift_to_feasible(
     for method, room in LIFTS[0 if ball is None else 1] if thorough else ():
         lifted = yield from method(delta, summary, trial.residual, trial.error, round_off, arithmetic, room)
         if lifted is not None and exceeds(lifted.missed, margin):
-            # a relaxed residual is off by what is missed, and the slack has to hold all the same
+            # a relaxed residual is off by what is missed, and the slack has to hold nevertheless
             margin = 4.0 * lifted.missed
             trial = penalty.trial(at, r, H, margin)
             if trial is None:

@@ -62,7 +62,7 @@ def find_conflict(problem: RatioProblem, hint: Array | None = None) -> tuple[int
 
 @single_threaded_blas()
 def conflict_direction(problem: RatioProblem, hint: Array | None = None) -> Array:
-    """The direction that proves a conflict: zero but for its features, and zero if there is none."""
+    """The direction that proves a conflict: zero except for its features; all zero if there is no conflict."""
     moments = Reachable(problem, few=0 if problem.link.bounded and is_ball(problem) else None)
     v = _out_of_range(moments)
     if v is not None:

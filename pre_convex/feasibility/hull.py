@@ -137,7 +137,7 @@ class Hull:
 
     @cached_property
     def proof(self) -> Array:
-        """Direction that proves the conflict: it separates, and is zero but for the features of the conflict."""
+        """Direction that proves the conflict: it separates, and is zero except for the features of the conflict."""
         if self.problem is None or self.position is not Position.OUTSIDE:
             return np.zeros_like(self.direction)
         from .conflict import conflict_direction

@@ -36,7 +36,7 @@ class LogisticDescent(Descent):
     """Newton in θ = (c, δ); it stops when θ separates the sides along unpenalised coordinates."""
 
     def _may_separate(self, point: Point) -> bool:
-        """Whether to look if θ separates: only a direction that costs nothing makes the loss decrease for ever."""
+        """Whether to check if θ separates: only along an unpenalised direction can the loss decrease for ever."""
         free = self.penalty.homogeneous and point.penalty == 0.0
         return free and (self.iterations in (1, 2) or self.iterations % 5 == 4)
 
