@@ -1,4 +1,4 @@
-"""Entry point of the command line; if its packages are missing, it says what to install."""
+"""Entry point of the command line; names the extra to install if packages are missing."""
 
 from __future__ import annotations
 

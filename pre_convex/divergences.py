@@ -1,8 +1,8 @@
 """Divergences φ of the convex family: φ, its derivatives and its conjugate under bounds on the ratio, one class each.
 
-[D] minimises Σ_j π_j φ(μ_j/π_j) over weights with lo ≤ μ_j/π_j ≤ hi. Everything here speaks of the ratio t = μ/π of one
-row, so that the weights of [LINK] are π t(s), and the conjugate of one row is π ψ(s), ψ(s) = sup over lo ≤ t ≤ hi of
-s t − φ(t). To add a divergence, write one class and add one line to ``DIVERGENCES``.
+[D] minimises Σ_j π_j φ(μ_j/π_j) over weights with lo ≤ μ_j/π_j ≤ hi. Everything here is in terms of the ratio t = μ/π
+of one row, so that the weights of [LINK] are π t(s), and the conjugate of one row is π ψ(s), ψ(s) = sup over lo ≤ t ≤
+hi of s t − φ(t). To add a divergence, write one class and add one line to ``DIVERGENCES``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .errors import DataError
 
 __all__ = ["DIVERGENCES", "Divergence", "Link", "get_divergence"]
 
-#: relative changes below this are priced by a series, where closed forms lose their digits
+#: relative changes below this are evaluated by a series, where closed forms lose their digits
 SMALL_CHANGE = 1e-3
 
 
@@ -35,7 +35,7 @@ class Divergence(ABC):
 
     #: name, as in ``RatioProblem(divergence=...)``
     name: str
-    #: what methods with this divergence are called in other fields
+    #: names of methods with this divergence in other fields
     known_as: tuple[str, ...]
     #: slope from which on the ratio is infinite
     limit: float = np.inf

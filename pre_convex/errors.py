@@ -1,4 +1,4 @@
-"""Exceptions, one class for each kind of reaction the caller may have."""
+"""Exceptions, one class for each way in which a caller may want to react."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PreConvexError(Exception):
 
 
 class PreConvexWarning(UserWarning):
-    """An answer is correct, but not of the usual kind; the message names the features concerned."""
+    """A correct answer needs attention; the message names the features concerned."""
 
 
 def warn_caller(message: str) -> None:
@@ -242,7 +242,7 @@ class InfeasibleError(SolveError):
     hull : Hull, optional
         Distance to the hull and separating direction.
     outside : tuple of str, default ()
-        Features whose target is outside the range of the q rows: no q row is like some p rows there.
+        Features whose target is outside the range of the q rows.
     advised_relaxation : dict, default {}
         Radii of the features that are cheapest to relax: those of ``hull.relaxation``, a tenth larger, or by half for
         divergences other than KL, and rounded up; ``problem.with_radius(error.advised_relaxation)`` has a solution.

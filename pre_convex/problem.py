@@ -96,7 +96,7 @@ class RatioProblem:
         Bounds lo ≤ μ_j/π_j ≤ hi on the ratio of weights to base weights, numbers or arrays of shape (n_q,); (0, inf) by
         default. They must leave room for weights that sum to one.
     max_weight : float, optional
-        The largest weight μ_j of a row, a share of the total.
+        The largest weight μ_j of a row, as a share of the total.
 
     Examples
     --------
@@ -485,7 +485,7 @@ class RatioProblem:
         bounds: Any = None,
         max_weight: float | None = None,
     ) -> RatioProblem:
-        """Problem from data that is read, mapped to features and reduced block by block, again in every pass.
+        """Problem from data too large for memory: every pass reads it block by block.
 
         Parameters
         ----------

@@ -115,7 +115,7 @@ class Solution:
     trace : tuple of Stage
         Stages of the solve, what each of them cost, and why it ended.
     recession : tuple of Recession
-        Coefficients that run to infinity, because the target is the smallest or largest q value of their features.
+        Coefficients that run to infinity because the target is the smallest or largest q value of their feature.
         ``delta`` then holds the finite part, with zeros in their place: the weights and the value are the limits along
         δ + Σ_l t^(m−l) s_l e_l, l = 1, …, m, for features and signs in this order. Empty in all other cases.
     user_terms : bool
@@ -170,7 +170,7 @@ class Solution:
 
     @property
     def ok(self) -> bool:
-        """Whether the answer is proven optimal: a finite δ, or its finite part and where the rest of it runs."""
+        """Whether the answer is proven optimal: a finite δ, or its finite part together with :attr:`recession`."""
         return self.status.ok or (self.status is Status.BOUNDARY and bool(self.recession))
 
     @property

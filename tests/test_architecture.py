@@ -1,4 +1,4 @@
-"""The layout: rooms import in one direction, the lab stays out of the library, imports are light."""
+"""The layout: modules import in one direction, the lab stays out of the library, imports are light."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "pre_convex"
 DOCS = PACKAGE.parent / "docs"
 
-# a room imports only from rooms above it
+# a module or subpackage imports only from those above it
 LAYERS = [
     ["errors"],
     ["_internal"],
@@ -39,7 +39,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != LESSON
 
 
 def unit(path):
-    """The room that a file belongs to."""
+    """The top-level module or subpackage that a file belongs to."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
@@ -56,7 +56,7 @@ def nodes(path):
 
 
 def imported(path):
-    """Rooms that a file imports, wherever the import stands."""
+    """Top-level modules and subpackages that a file imports, wherever the import is."""
     here = path.relative_to(PACKAGE.parent).with_suffix("").parts[:-1]
     for node in nodes(path):
         if isinstance(node, ast.ImportFrom):
@@ -115,15 +115,15 @@ def test_the_library_never_imports_the_lab():
         assert "pre_convex_lab" not in set(roots(path)), path
 
 
-def test_contributing_lists_every_room():
+def test_contributing_lists_every_module():
     text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    table = text[text.index("| room | holds |") :].split("\n\n")[0]
+    table = text[text.index("| module | holds |") :].split("\n\n")[0]
     listed = set(re.findall(r"`([\w./]+)`", " ".join(line.split("|")[1] for line in table.splitlines()[2:])))
-    rooms = {
+    found = {
         p.name + ("/" if p.is_dir() else "") for p in PACKAGE.iterdir() if p.name not in ("__pycache__", "py.typed")
     }
-    assert listed == rooms
-    assert len(rooms) <= 20
+    assert listed == found
+    assert len(found) <= 20
 
 
 def test_the_newton_path_imports_no_heavy_library():

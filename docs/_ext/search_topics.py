@@ -40,7 +40,13 @@ def add_topics(app, doctree):
         doctree.insert(0, [addnodes.index(entries=entries), nodes.target(ids=[f"topic-{name}"])])
 
 
+def always_outdated(app, env, added, changed, removed):
+    """Write these pages in every build: Sphinx forgets the index entries of pages that it does not write."""
+    return [name for name in TOPICS if name in env.found_docs]
+
+
 def setup(app):
     """Register with Sphinx."""
+    app.connect("env-get-outdated", always_outdated)
     app.connect("doctree-read", add_topics, priority=100)  # before the index is collected
     return {"parallel_read_safe": True}

@@ -1,1 +1,1 @@
-"""Helpers that every room may import: validation, linear algebra, log weights, random numbers, threads, progress."""
+"""Helpers for all modules: validation, linear algebra, log weights, random numbers, threads, progress."""

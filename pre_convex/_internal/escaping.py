@@ -1,4 +1,4 @@
-r"""Escape text of the user, such as names of columns and files, for where it is written.
+r"""Escape the user's text, such as names of columns and files, for terminal, HTML, Markdown, CSV or LaTeX.
 
 Examples
 --------

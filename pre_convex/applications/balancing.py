@@ -91,7 +91,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         How far each mean may stay from its target, in the standard deviations of the balance table: 0 balances
         exactly. One number for all features, one for each, or a dict by name, whose key ``...`` stands for the rest.
     tol : float, default None
-        Duality gap to reach; None takes the settings' own.
+        Duality gap to reach; None uses that of the settings.
     settings : Settings, default None
         Limits and other settings of the solve; None takes the defaults.
 

@@ -1,7 +1,7 @@
 """Penalties g(δ) in ball arithmetic: value, the ball of g*, and the manifolds on which g is smooth.
 
-Value and ball are rigorous. The manifolds steer :func:`refine` and prove nothing: on each of them δ = Bx, and g(Bx) is
-⟨c, x⟩, or smooth for the Euclidean norm.
+Value and ball are rigorous. The manifolds only guide :func:`refine`: on each of them δ = Bx, and g(Bx) is ⟨c, x⟩, or
+smooth for the Euclidean norm.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The duality-gap certificate: numbers that prove an answer, recomputed from (δ, μ) in original variables.
 
-A solver's own claim of optimality counts for nothing. For weights μ(δ) tilted by any δ, [LINK] gives the identity
+A solver's own claim of optimality is ignored. For weights μ(δ) tilted by any δ, [LINK] gives the identity
 
     ℓ(δ) + g(δ) − (D(μ') − g*(r')) = g(δ) + g*(r') − ⟨r', δ⟩ + KL(μ' ‖ μ(δ)),      r' = b − F'μ',
 
@@ -88,9 +88,9 @@ class Certificate:
     spread : float
         Root of the total variance of the features under μ(δ); the unit of ``e_qn``.
     last_digit : float
-        What the last digits of the target are worth, part of the gap. It is zero unless columns are linear
-        combinations of others to the last digits of the data. Then no weights match the target of those columns more
-        closely than it is known, and the gap is that of a target which agrees with the given one to its last digits.
+        Part of the gap that is due to the last digits of the target. It is zero unless columns are linear combinations
+        of others to the last digits of the data. Then no weights match the target of those columns more closely than
+        it is known, and the gap is that of a target which agrees with the given one to its last digits.
     dependent, missed : tuple of int, tuple of float
         Those columns, and how far their targets may be missed.
 
@@ -216,7 +216,7 @@ def prove(
 
 
 def _with_dependent(proof: Proof, lifted: Lifted, penalty: Penalty, worth: Array) -> Proof:
-    """The proof with the columns that a lift found to depend on others, and what their last digits are worth."""
+    """The proof with the columns that a lift found to depend on others, and the gap due to their last digits."""
     last_digit = float(worth[penalty.exact(worth.size)].sum())
     missed = tuple(lifted.missed[list(lifted.dependent)].tolist())
     return proof._replace(last_digit=last_digit, dependent=lifted.dependent, missed=missed)
@@ -267,7 +267,7 @@ def _lift_to_feasible(
     for method, room in LIFTS[0 if ball is None else 1] if thorough else ():
         lifted = yield from method(delta, summary, trial.residual, trial.error, round_off, arithmetic, room)
         if lifted is not None and exceeds(lifted.missed, margin):
-            # a relaxed residual is off by what is missed, and the slack has to hold all the same
+            # a relaxed residual is off by what is missed, and the slack has to hold nevertheless
             margin = 4.0 * lifted.missed
             trial = penalty.trial(at, r, H, margin)
             if trial is None:

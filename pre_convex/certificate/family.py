@@ -125,7 +125,7 @@ def prove_linked(
         lifted = yield from lift.run(divergence)
         if lifted is None:
             return proof
-        # a relaxed residual is off by what is missed, and has to be in the ball all the same
+        # a relaxed residual is off by what is missed, and has to be in the ball nevertheless
         if np.all(lifted.missed[relaxed] <= margin[relaxed]):
             price = lifted.missed * np.abs(theta)
             last_digit = float(price[~relaxed].sum())

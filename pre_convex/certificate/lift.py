@@ -1,4 +1,4 @@
-"""[LIFT]: weights with a prescribed moment exist near the tilted ones, and a bound on what moving there costs.
+"""[LIFT]: weights with a prescribed moment exist near the tilted ones, and a bound on the cost of moving to them.
 
 Let G_j = F_j − b + r', so that weights ν ≥ 0 have the residual r' if Σ ν_j G_j = 0; scaling ν to sum to one changes
 nothing. From the tilted weights μ, ν_j = μ_j (1 + c_j) with c_j = ⟨G_j, d⟩, d = −S⁻¹ m, m = Σ μ_j G_j and

@@ -1,13 +1,13 @@
 """[MIX]: a bound for problems in which a few rows have nearly all the weight.
 
-There [LIFT] fails, because it scales weights, and those of the other rows would have to grow by many orders of
-magnitude. Adding weight is cheap all the same: for ν_j = (1 − t) μ_j + ω_j with ω ≥ 0 and t = Σω,
+[LIFT] fails there, because it scales weights, and those of the other rows would have to grow by many orders of
+magnitude. But adding weight is cheap: for ν_j = (1 − t) μ_j + ω_j with ω ≥ 0 and t = Σω,
 
     KL(ν ‖ μ) ≤ Σ_j ν_j log(ν_j / μ_j)  over the rows with ω_j > 0,
 
-which is about t times a few hundred even if those rows have no weight to speak of. A linear program finds the ω of
-smallest sum with Σ ν_j G_j = 0, among rows that lie far out. Every ω_j is so large that [LIFT] of ω alone, which is
-well conditioned, can remove what round-off leaves, so that the proof is one in real arithmetic.
+which is about t times a few hundred even if those rows have almost no weight. A linear program finds the ω of smallest
+sum with Σ ν_j G_j = 0, among rows that lie far out. Every ω_j is so large that [LIFT] of ω alone, which is well
+conditioned, can remove what round-off leaves, so that the proof is one in real arithmetic.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Minimise [P] in high precision: Newton steps on the manifolds of the penalty.
 
-Nothing here is rigorous, and nothing has to be: :mod:`.verify` evaluates what it returns in balls.
+Nothing here needs to be rigorous: :mod:`.verify` evaluates the result in ball arithmetic.
 """
 
 from __future__ import annotations

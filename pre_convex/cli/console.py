@@ -17,7 +17,7 @@ __all__ = ["check_outputs", "make_folder", "new_console", "new_table", "show"]
 
 
 def new_console() -> Console:
-    """A console that prints text as it is: brackets are no markup, ``:x:`` is no emoji, numbers are not coloured."""
+    """A console that prints text as it is: no markup in brackets, no emoji codes, no coloured numbers."""
     return Console(markup=False, emoji=False, highlight=False)
 
 

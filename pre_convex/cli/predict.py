@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._internal.typing import Array
     from ..estimators.posterior_ratio import PosteriorRatio
 
-#: file beside a fit that has the categories of its columns
+#: file next to a fit that lists the categories of its columns
 RESULTS = "results.json"
 
 

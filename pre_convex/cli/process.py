@@ -1,4 +1,4 @@
-"""Standard streams and signals: output that cannot be written, SIGTERM."""
+"""Standard streams and signals: closed pipes, full disks, SIGTERM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are never all in memory: each block is read, mapped to features and reduced.
+"""Rows too large for memory: each block is read, mapped to features and reduced.
 
 :class:`BlockRows` has the interface of :class:`~pre_convex.data.rows.Rows`. One sample stays in memory; it is drawn in
 the pass that also checks the data and normalises the weights. The solver starts on it, and the certificate is lifted

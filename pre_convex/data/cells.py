@@ -1,4 +1,4 @@
-"""Tables whose columns may hold text: cells as they are in the file, until they are encoded as numbers."""
+"""Tables whose columns may hold text: the raw cells of a file, before they are encoded as numbers."""
 
 from __future__ import annotations
 

@@ -259,8 +259,8 @@ def near(kernel: Kernel, x: Array) -> Kernel:
 def shortened(kernel: Kernel) -> Kernel:
     """The fitted kernel without its last features, whose part of k(x,x) is below 1e-6 at all landmarks.
 
-    They change the ratio by nothing that matters. Their moments are known to few digits, so that next to other features
-    with a large penalty no certificate could be given.
+    Their effect on the ratio is negligible. Their moments are known to few digits, so that next to other features with
+    a large penalty no certificate could be given.
     """
     assert kernel.points is not None
     assert kernel.factor is not None

@@ -1,4 +1,4 @@
-"""Passes over the q rows: every question about the data is a reduction over blocks of rows.
+"""Passes over the q rows: every computation on the data is a reduction over blocks of rows.
 
 A pass tilts the base weights by δ and returns a :class:`Summary`: the log-partition function, mean and covariance of F
 under the weights μ(δ) of [LINK]. Summaries of disjoint rows merge associatively and in any order, so the same solver

@@ -1,8 +1,8 @@
-"""What a solver asks of the rows, and the answers for one problem.
+"""Requests that solvers make to the rows, and their answers for one problem.
 
 Newton and the certificate are generators: they yield a request and are sent its answer. :class:`Alone` answers the
 requests of one problem by passes over its rows, in memory or not; :class:`~pre_convex.data.batch.Together` collects
-those of many problems that share F and answers them by matrix products. So the mathematics is written once.
+those of many problems that share F and answers them by matrix products. The mathematics is thus written once.
 
 All answers are relative to the problem's target: the mean of a summary is F'μ − b, the gradient of ℓ.
 """

@@ -1,7 +1,7 @@
 """Rows in memory: features, log base weights and an origin, which is the target of the problem they belong to.
 
-Two sizes of slices occur. A **block** is the work of one thread or worker, in memory as on disk; :meth:`Rows.reduce`
-maps a function over the blocks and merges the results. Inside a block the passes go through **chunks** that fit into a
+Slices have two sizes. A **block** is the work of one thread or worker, in memory as on disk; :meth:`Rows.reduce` maps
+a function over the blocks and merges the results. Inside a block the passes go through **chunks** that fit into a
 core's cache.
 """
 

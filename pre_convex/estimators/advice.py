@@ -1,4 +1,4 @@
-"""What to do about an estimator's infeasible fit: the parameters that work, as text and as fields of the error."""
+"""Advice for infeasible fits of an estimator: parameters that work, as text and as fields of the error."""
 
 from __future__ import annotations
 

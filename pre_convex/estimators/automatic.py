@@ -1,4 +1,4 @@
-"""``features="auto"`` in an estimator: what it cannot be combined with, and its search."""
+"""``features="auto"`` in an estimator: the search, and the parameters it cannot be combined with."""
 
 from __future__ import annotations
 

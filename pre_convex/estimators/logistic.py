@@ -38,10 +38,10 @@ CHEAP = 20_000_000
 class LogisticRatio(PosteriorRatio):
     """Ratio of two posteriors by logistic regression between the priors, with the log-likelihoods as offsets [LOGIT].
 
-    If the log-linear model is right, no estimator that uses both samples has smaller standard errors: without
-    likelihoods they are a little smaller than those of :class:`PosteriorRatio`, with sharp likelihoods several times.
-    For that it uses rows of both samples that are far from the posteriors. So if the model is wrong, its δ is the best
-    one under the priors, and :class:`PosteriorRatio` has the best one where the posteriors are.
+    If the log-linear model is right, no estimator that uses both samples has smaller standard errors. Without
+    likelihoods they are a little smaller than those of :class:`PosteriorRatio`, with sharp likelihoods several times
+    smaller, because rows far from the posteriors are used too. The price is paid if the model is wrong: δ is then the
+    best fit under the priors, whereas that of :class:`PosteriorRatio` is the best where the posteriors are.
     :meth:`specification_test` compares the two, and so does :meth:`summary`.
 
     All rows have to be in memory. Fits can be pickled, but not written by :func:`save`.
@@ -49,26 +49,26 @@ class LogisticRatio(PosteriorRatio):
     Parameters
     ----------
     features : str, FeatureMap or function, default "linear"
-        Features f(x) of the log-linear model log r(x) = ⟨δ, f(x)⟩ + constant, as in :class:`PosteriorRatio`. With
-        ``"auto"``, which is the best choice for the ratio itself, the search takes the logistic loss.
+        Features f(x) of the log-linear model log r(x) = ⟨δ, f(x)⟩ + constant, as in :class:`PosteriorRatio`.
+        ``"auto"`` gives the most accurate ratio; its search uses the logistic loss.
     formulation : {"primal", "dual"}, default "primal"
         Program that a cone solver gets.
     solver : str, default "auto"
         ``"auto"`` or ``"newton"`` for the package's own engine, or a name of :func:`~pre_convex.installed_solvers`.
     radius : float, array of shape (k,) or dict, default 0.0
-        Penalty R‖δ‖_*: R is what the model may leave of the difference between the means of the samples. It is in
-        standard deviations of the features, or in their units with ``standardise=False``. Only without it are there
-        confidence intervals.
+        Penalty R‖δ‖_*: R is how much of the difference between the means of the samples the model may leave. It is in
+        standard deviations of the features, or in their units with ``standardise=False``. Only a
+        radius of 0 gives confidence intervals.
     norm : {2, inf, 1} or None, default None
-        Norm of that difference; δ is penalised by the dual norm. None is 2, or the norm of a ``penalty`` that is a
-        name.
+        Norm of that difference; δ is penalised by the dual norm. None means 2, or the norm of a named ``penalty``.
     penalty : {"l1", "l2"} or function of a cvxpy expression, optional
         As in :class:`PosteriorRatio`: a name picks the norm; a function returns a convex cvxpy expression of δ that is
         added to the objective.
     constraints : function of a cvxpy expression, optional
         Returns a list of convex cvxpy constraints on δ.
     tol : float, default None
-        Duality gap to reach, relative to 1 + the size of the objective; None takes the settings' own, 1e-8 by default.
+        Duality gap to reach, relative to 1 + the size of the objective; None uses that of
+        the settings, 1e-8 by default.
     settings : Settings, default None
         Limits and other settings of the solve; None takes the defaults.
     standardise : bool, default True
@@ -236,7 +236,7 @@ class LogisticRatio(PosteriorRatio):
 
     @single_threaded_blas()
     def score(self, x_p: Any, x_q: Any, log_lik_p: Any = None, log_lik_q: Any = None) -> float:
-        """Held-out log-likelihood of the sides: minus the objective of [LOGIT] at other samples, without the radius.
+        """Held-out log-likelihood of the labels: minus the objective of [LOGIT] at other samples, without the radius.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class LogisticRatio(PosteriorRatio):
         Parameters
         ----------
         kind : str, default "auto"
-            Not used, as there is nothing to choose between.
+            Not used, because the method always raises an error.
 
         Raises
         ------
@@ -395,7 +395,7 @@ class LogisticRatio(PosteriorRatio):
         Returns
         -------
         Report
-            Prints as a table. A warning says if :class:`PosteriorRatio` finds another δ than the model allows.
+            Prints as a table, with a warning if :class:`PosteriorRatio` finds a significantly different δ.
         """
         self._check_fitted()
         level, kind = as_fraction(level, "level"), as_choice(kind, "kind", KINDS)

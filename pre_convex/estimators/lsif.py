@@ -24,11 +24,11 @@ class LSIF(KLIEP):
     bounds : pair (lo, hi), optional
         Bounds on the ratio; (0, inf) by default, so that the ratio is zero where the line is negative.
     max_weight : float, optional
-        The largest weight of a q row, a share of the total.
+        The largest weight of a q row, as a share of the total.
     radius : float, array of shape (k,) or dict, default 0.0
         Relaxation R ≥ 0 of the moment constraint, in standard deviations of the features; one for all, or one for each.
     norm : {2, inf, 1} or None, default None
-        Norm of the moment constraint; ``norm=inf`` gives a sparse δ. None is 2, or the norm of the penalty.
+        Norm of the moment constraint; ``norm=inf`` gives a sparse δ. None means 2, or the norm of a named ``penalty``.
     penalty : {"l1", "l2"} or function of a cvxpy expression, optional
         ``"l1"`` is ``norm=inf``, ``"l2"`` is ``norm=2``; a function returns a convex expression of δ to add.
     standardise : bool, default True
@@ -38,7 +38,7 @@ class LSIF(KLIEP):
     solver : str, default "auto"
         ``"auto"`` or ``"newton"`` for the package's own engine, or a name of :func:`~pre_convex.installed_solvers`.
     tol : float, default None
-        Duality gap to reach, relative to 1 + the size of the objective; None takes the settings' own.
+        Duality gap to reach, relative to 1 + the size of the objective; None uses that of the settings.
     settings : Settings, default None
         Limits and other settings of the solve; None takes the defaults.
     random_state : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0

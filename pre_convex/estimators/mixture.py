@@ -1,4 +1,4 @@
-"""MixtureKLIEP: the ratio as a mixture of kernels with weights that are not negative, Sugiyama's original KLIEP."""
+"""MixtureKLIEP, Sugiyama's original KLIEP: the ratio as a mixture of kernels with non-negative weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["MixtureKLIEP"]
 
 #: multiples of the median distance that are tried as length scale
 LENGTH_SCALES = (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0)
-#: kernels whose mean over the q sample is smaller are left out: the ratio has no support there
+#: kernels with a smaller mean over the q sample are left out: the ratio has no support there
 SMALL_MEAN = 1e-6
 #: gap of the fits that are compared
 SEARCH_TOL = 1e-4

@@ -1,4 +1,4 @@
-"""PluginRatio: the baseline that estimates the prior ratio and multiplies it by the likelihood ratio."""
+"""PluginRatio, a baseline: the estimated prior ratio times the likelihood ratio."""
 
 from __future__ import annotations
 

@@ -88,16 +88,16 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         ``"auto"`` or ``"newton"`` for the package's own engine, or a name of :func:`~pre_convex.installed_solvers`.
     radius : float, array of shape (k,), dict, "auto" or "cv", default 0.0
         Relaxation R ≥ 0 of the moment constraint ‖b − F'μ‖ ≤ R; it adds the penalty R‖δ‖_*. It is in standard
-        deviations of the features, or in their units with ``standardise=False``. 0 matches the moments exactly, and
-        only then are there confidence intervals. ``"auto"`` takes the 1 − alpha quantile of the noise of the moments,
-        which decreases as 1/√n; with a kernel, the part of the kernel and that of other features each have the
-        penalty with the smallest held-out logistic loss. ``"cv"`` cross-validates one radius by held-out −ℓ. An array,
-        or a dict by name, has one radius for each feature, as in :class:`RatioProblem`.
+        deviations of the features, or in their units with ``standardise=False``. 0 matches the moments exactly;
+        confidence intervals require it. ``"auto"`` takes the 1 − alpha quantile of the noise of the moments, which
+        decreases as 1/√n; with a kernel, the part of the kernel and that of other features each have the penalty with
+        the smallest held-out logistic loss. ``"cv"`` cross-validates one radius by held-out −ℓ. An array, or a dict by
+        name, has one radius for each feature, as in :class:`RatioProblem`.
     norm : {2, inf, 1} or None, default None
         Norm of the moment constraint; δ is penalised by the dual norm. ``norm=2`` shrinks all coefficients,
-        ``norm=inf`` is the sparse one: its ℓ1 penalty sets coefficients to zero. ``norm=1`` limits the largest
-        coefficient. None is 2, or the norm of a ``penalty`` that is a name. Without a radius the norm has no effect.
-        Kernels need ``norm=2``.
+        ``norm=inf`` gives a sparse δ: its ℓ1 penalty sets coefficients to zero. ``norm=1`` limits the largest
+        coefficient. None means 2, or the norm of a named ``penalty``. Without a radius the norm has no effect. Kernels
+        need ``norm=2``.
     penalty : {"l1", "l2"} or function of a cvxpy expression, optional
         A name picks the norm by the penalty that the radius puts on δ: ``"l1"`` is ``norm=inf``, ``"l2"`` is
         ``norm=2``. A function returns a convex cvxpy expression of δ that is added to the objective, such as
@@ -112,14 +112,14 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         Bounds on the ratio, numbers or one for each q row; (0, inf) by default, so that a ratio of ``"chi2"`` is zero
         where the straight line is negative. New points get the loosest of bounds that differ between rows.
     max_weight : float, optional
-        The largest weight of a q row, a share of the total.
+        The largest weight of a q row, as a share of the total.
     standardise : bool, default True
         Whether a radius is in standard deviations of the q features under the base weights, so that the fit does not
         depend on the units of the columns. Kernel features are never scaled. It changes nothing without a radius, and
         ``delta_`` is in the units of the features in any case.
     tol : float, default None
-        Duality gap to reach, relative to 1 + the size of the objective; between 0 and 1. None takes the settings' own,
-        1e-8 by default.
+        Duality gap to reach, relative to 1 + the size of the objective; between 0 and 1. None uses that of the
+        settings, 1e-8 by default.
     settings : Settings, default None
         Limits and other settings of the solve; None takes the defaults.
     alpha : float, default 0.05

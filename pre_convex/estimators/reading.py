@@ -1,4 +1,4 @@
-"""Samples as estimators take them: files are read, and a column of log-likelihoods is taken out of its table."""
+"""Read the samples passed to an estimator: load files, and split a column of log-likelihoods from its table."""
 
 from __future__ import annotations
 

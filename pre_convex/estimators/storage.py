@@ -385,7 +385,7 @@ def _tilted_weights(problem: RatioProblem, delta: Array) -> Array:
 
 
 def _normaliser(stored: Any, problem: RatioProblem, delta: Array) -> Any:
-    """The intercept: as stored if it is that of δ but for round-off."""
+    """The intercept: as stored if it is that of δ up to round-off."""
     if stored is None:
         return partial(problem.intercept, delta)
     c = problem.intercept(delta)

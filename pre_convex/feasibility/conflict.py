@@ -1,4 +1,4 @@
-"""Why not? Features that no weights can match together, and the cheapest relaxation that makes a problem feasible.
+"""Why a problem is infeasible: features that no weights match together, and the cheapest relaxation that helps.
 
 Both are linear programs in the weights, solved by HiGHS over moments that are reachable (:class:`Reachable`). With many
 rows they begin with a few moments, and the direction v of each program adds the moments that are highest in it:
@@ -62,7 +62,7 @@ def find_conflict(problem: RatioProblem, hint: Array | None = None) -> tuple[int
 
 @single_threaded_blas()
 def conflict_direction(problem: RatioProblem, hint: Array | None = None) -> Array:
-    """The direction that proves a conflict: zero but for its features, and zero if there is none."""
+    """The direction that proves a conflict: zero except for its features; all zero if there is no conflict."""
     moments = Reachable(problem, few=0 if problem.link.bounded and is_ball(problem) else None)
     v = _out_of_range(moments)
     if v is not None:

@@ -125,7 +125,7 @@ class Hull:
 
     @cached_property
     def conflict(self) -> tuple[str, ...]:
-        """Names of features that no weights can match together, though the rest can be matched if one is left out.
+        """Names of features that no weights can match together; if one is left out, the rest can be matched.
 
         The bounds of the problem and its radius count. The features are proven to conflict; a miss of less than about
         1e-10 of a feature's range counts as a match when one is left out. Computed on first use, by linear programs
@@ -137,7 +137,7 @@ class Hull:
 
     @cached_property
     def proof(self) -> Array:
-        """Direction that proves the conflict: it separates, and is zero but for the features of the conflict."""
+        """Direction that proves the conflict: it separates, and is zero except for the features of the conflict."""
         if self.problem is None or self.position is not Position.OUTSIDE:
             return np.zeros_like(self.direction)
         from .conflict import conflict_direction

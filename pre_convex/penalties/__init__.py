@@ -40,7 +40,7 @@ __all__ = [
 
 
 def make_penalty(problem: RatioProblem, penalty: Any = None, constraints: Any = None) -> Penalty:
-    """Penalty of a problem, with the user's own terms if there are any.
+    """Penalty of a problem, including the user's own terms.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the penalties R‖δ‖_* of all norms share, and R = 0; the conjugate is the indicator of the ball ‖r‖ ≤ R."""
+"""Base class of the penalties R‖δ‖_*, and R = 0; the conjugate is the indicator of the ball ‖r‖ ≤ R."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Penalties on some of the coordinates: the others are free, or left out.
+"""Penalties on some of the coordinates; the others are unpenalised or left out.
 
 The intercept of a divergence other than KL is free, and so are features whose own radius is zero; features whose own
 radius is infinite are left out. A step first minimises over the free coordinates, which leaves a step of the inner

@@ -106,7 +106,7 @@ class LinearConstraints(UserTerms):
         multipliers[self.inequalities] = np.maximum(multipliers[self.inequalities], 0.0)
         trial, change = multipliers @ self.M, H @ (x - delta)
         round_off = delta.size * ROUND_OFF * (np.abs(r) + np.abs(multipliers) @ np.abs(self.M))
-        # they agree but for round-off, or for multipliers that were negative; at a vertex the change is zero, and
+        # they agree except for round-off, or for multipliers that were negative; at a vertex the change is zero, and
         # weights far from uniform may be unable to move by the round-off
         if np.all(np.abs(r - trial - change) <= round_off):
             trial = r - change

@@ -44,7 +44,7 @@ class Penalty(Protocol):
     def trial(self, delta: Array, r: Array, H: Array, margin: Array) -> Trial | None:
         """The residual to lift to; ``None`` if there is none.
 
-        The slack has to hold for all residuals within the margin of r', but for coordinates that are :meth:`exact`.
+        The slack has to hold for all residuals within the margin of r', except in coordinates that are :meth:`exact`.
         ``r`` is the residual of μ(δ), and moving it by u costs about ½ u'H⁻¹u.
         """
 

@@ -1,4 +1,4 @@
-"""What the penalties R‖δ‖₁ and R‖δ‖∞ share: they are linear while an active set stays the same.
+"""Base class of the penalties R‖δ‖₁ and R‖δ‖∞, which are linear while the active set stays the same.
 
 A step guesses the active set a few times, each guess one linear solve and a check of optimality. If no guess passes,
 a search changes the active set, by sets of coordinates, and one at a time where round-off spoils that. The curvature is

@@ -1,4 +1,4 @@
-"""What all figures share: colours, figures without a display, titles that fit, labels."""
+"""Shared parts of all figures: colours, figures that need no display, titles that fit, labels."""
 
 from __future__ import annotations
 

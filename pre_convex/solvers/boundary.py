@@ -176,7 +176,7 @@ def _moments(rows: Rows, mu: Array) -> tuple[Array, Array]:
 def _far_along(problem: RatioProblem, delta: Array, v: Array, mu: Array, tol: float) -> Array:
     """The δ + t v after which the value is within the tolerance of its limit and doubling t gains little.
 
-    For large δ the value may change only because the target is off the face in its last digit, which is priced.
+    For large δ the value may change only because the target is off the face in its last digit; the gap includes that.
     """
     lower, miss = problem.dual_value(mu), np.abs(problem.residual(mu))
     gap = 0.1 * tol * (1.0 + abs(lower))

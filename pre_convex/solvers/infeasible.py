@@ -1,4 +1,4 @@
-"""InfeasibleError of a problem: which features conflict, in words, and the call that would work."""
+"""InfeasibleError of a problem: a message that names the features in conflict and a call that would work."""
 
 from __future__ import annotations
 

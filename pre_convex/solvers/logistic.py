@@ -36,7 +36,7 @@ class LogisticDescent(Descent):
     """Newton in θ = (c, δ); it stops when θ separates the sides along unpenalised coordinates."""
 
     def _may_separate(self, point: Point) -> bool:
-        """Whether to look if θ separates: only a direction that costs nothing makes the loss decrease for ever."""
+        """Whether to check if θ separates: only along an unpenalised direction can the loss decrease for ever."""
         free = self.penalty.homogeneous and point.penalty == 0.0
         return free and (self.iterations in (1, 2) or self.iterations % 5 == 4)
 
@@ -150,11 +150,11 @@ def solve_logistic(
         ``constraints(delta)`` returns convex cvxpy constraints on δ, as in :func:`solve`.
     tol : float, default None
         Tolerance between 0 and 1: the answer is optimal if its certified gap is at most ``tol · (1 + |value|)``. None
-        takes the settings' own, 1e-8 by default.
+        uses that of the settings, 1e-8 by default.
     max_iter : int, default None
-        Maximum number of steps; None takes the settings' own.
+        Maximum number of steps; None uses that of the settings.
     time_limit : float, default None
-        Seconds; None takes the settings' own, which is no limit.
+        Seconds; None uses that of the settings, by default no limit.
     settings : Settings, default None
         All settings together.
     solver_options : dict, default None

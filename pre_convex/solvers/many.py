@@ -96,7 +96,7 @@ def solve_many(
         Largest weight of a row in all problems; ``None`` means no limit, or that of a problem.
     tol : float, default None
         Tolerance between 0 and 1: an answer is optimal if its certified gap is at most ``tol · (1 + |value|)``.
-        ``None`` takes the settings' own, 1e-8 by default.
+        ``None`` uses that of the settings, 1e-8 by default.
     settings : Settings, default None
         Limits and other settings of each solve; ``None`` takes the defaults.
     start : array of shape (k,) or (W, k), default None

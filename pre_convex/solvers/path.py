@@ -46,7 +46,7 @@ def radius_path(
     penalty, constraints : callable, default None
         Convex cvxpy terms of δ, as in :func:`solve`.
     tol : float, default None
-        Tolerance between 0 and 1, as in :func:`solve`; ``None`` takes the settings' own, 1e-8 by default.
+        Tolerance between 0 and 1, as in :func:`solve`; ``None`` uses that of the settings, 1e-8 by default.
     settings : Settings, default None
         Limits and other settings of each solve; ``None`` takes the defaults.
     stop : bool, default False

@@ -1,4 +1,4 @@
-"""Registry of cone solvers: their tolerance options, and the scaling of the programs that suits them.
+"""Registry of cone solvers: their tolerance options, and the scaling of the program that suits each.
 
 A new solver is one entry in ``CONE_SOLVERS``. An installed cvxpy solver that supports exponential cones but has no
 entry here runs with its own defaults.

@@ -1,4 +1,4 @@
-"""Settings of a solve: tolerance, limits, and the numbers of the Newton engine that a user may need to change."""
+"""Settings of a solve: tolerance, limits, and numbers of the Newton engine that a user may need to change."""
 
 from __future__ import annotations
 

@@ -78,12 +78,12 @@ def solve(
         other term the answer is the solver's claim: its status is ``CLAIMED``, and no error is raised.
     tol : float, default None
         Tolerance between 0 and 1: the answer is optimal if its certified gap is at most ``tol · (1 + |value|)``.
-        ``None`` takes the settings' own, 1e-8 by default.
+        ``None`` uses that of the settings, 1e-8 by default.
     max_iter : int, default None
-        Maximum number of steps on all rows, or of iterations of a cone solver; ``None`` takes the settings' own, 200.
+        Maximum number of steps on all rows, or of iterations of a cone solver; ``None`` uses that of the settings, 200.
     time_limit : float, default None
-        Seconds after which the solve stops with the best certified gap so far; ``None`` takes the settings' own, which
-        is no limit. ECOS has no such limit.
+        Seconds after which the solve stops with the best certified gap so far; ``None`` uses that of the
+        settings, by default no limit. ECOS has no such option.
     settings : Settings, default None
         All settings together; ``None`` takes the defaults of :class:`Settings`.
     solver_options : dict, default None

@@ -356,7 +356,7 @@ def radius_warnings(noise_df: float) -> list[str]:
 
 
 def fit_warnings(tilted: TiltedProblem | LinkedProblem, solution: Solution) -> list[str]:
-    """What a fit warns about: all that the diagnostics warn about and that one pass over the q rows can tell."""
+    """Warnings issued by a fit: those of the diagnostics that take no more than one pass over the q rows."""
     problem = tilted.problem
     notes = recession_warnings(problem, solution) + dependence_warnings(problem, solution)
     if isinstance(tilted, TiltedProblem) and not tilted.in_memory:

@@ -1,8 +1,8 @@
 """[MISSED]: a score test of products of columns that a fit does not have as features.
 
-Features of single columns cannot see a change of the correlation between columns. Under a right model the mean of a
-product h = x_i x_j is the same under w and under μ; its difference is compared with its standard error, for which h is
-first regressed on the features, because δ was estimated.
+Features of single columns cannot detect a change of the correlation between columns. If the model is right, the mean
+of a product h = x_i x_j is the same under w and under μ; its difference is compared with its standard error, for which
+h is first regressed on the features, because δ was estimated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tests of a given δ: by the score there [SCORE], and by the rise of ℓ from its minimum [RISE].
 
-A Wald interval takes the noise at δ̂ and a straight line from there. With heavy weights or many features both change on
-the way to the end of the interval, so these tests look at the value that is tested.
+A Wald interval uses the noise at δ̂ and a linear approximation there. With heavy weights or many features both change
+on the way to the end of the interval, so these tests use the noise at the tested value.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def specification_test(problem: LogisticProblem, solution: Solution | None = Non
     A small p-value says that no δ makes ⟨δ, f(x)⟩ − log Z the log ratio everywhere. Then :class:`PosteriorRatio` has
     the best δ where the posteriors are, and :class:`LogisticRatio` the best one where the priors are. A large one does
     not prove the model: both estimates may be wrong by the same amount. If both likelihoods are constant and δ is
-    small, the estimates are equal to first order; the test then rejects too seldom and has little power.
+    small, the estimates are equal to first order; the test then rejects too rarely and has little power.
 
     Parameters
     ----------

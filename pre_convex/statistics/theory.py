@@ -1,6 +1,6 @@
 """The paper's consistency conditions on a sample: smallest eigenvalue over a ball, Weyl's bound, R₁, R₂ and C_r.
 
-Theorem 1 asks for ‖∇ℓ(δ*)‖ ≤ R₁/√n and for λ_min of the Hessian above R₂ on the ball of radius C_r R₁ / (R₂ √n) around
+Theorem 1 requires ‖∇ℓ(δ*)‖ ≤ R₁/√n, and λ_min of the Hessian above R₂ on the ball of radius C_r R₁ / (R₂ √n) around
 δ*, with C_r > 1.
 """
 

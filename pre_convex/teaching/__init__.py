@@ -17,8 +17,8 @@ __all__ = ["explore"]
 def explore(problem: RatioProblem | None = None) -> ExplorerWidget:
     """Show a problem in the duality explorer, in a notebook; needs the extra ``widget``.
 
-    Points, target, radius, divergence and bounds can be moved there, and every panel follows. The last line of a cell
-    shows the widget; its attribute ``problem`` is the problem as it is shown now.
+    Points, target, radius, divergence and bounds can be changed there, and every panel follows. The last line of a
+    cell shows the widget; its attribute ``problem`` is the problem as it is shown now.
 
     Parameters
     ----------

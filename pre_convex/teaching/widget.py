@@ -1,4 +1,4 @@
-"""The explorer as a widget for notebooks; the only home of anywidget."""
+"""The explorer as a widget for notebooks; the only module that imports anywidget."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ExplorerWidget(anywidget.AnyWidget):
     """
 
     _esm = _script()
-    #: what Python shows, and what the reader has made of it
+    #: the state set from Python, and the state after changes in the page
     _given = traitlets.Dict().tag(sync=True)
     _shown = traitlets.Dict().tag(sync=True)
 

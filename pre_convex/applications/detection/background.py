@@ -1,4 +1,4 @@
-"""Background scores: where they come from, and the p-values and thresholds they give."""
+"""Background scores: how they are simulated, and the p-values and thresholds they give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The detector, and the functions score, scores and scan, which make one."""
+"""The detector, and the functions score, scores and scan that create one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Detector:
     prior_p : array of shape (n_p, window) or (n_p, window, channels)
         Sample of latent background sequences.
     prior_q : array of shape (n_q, window) or (n_q, window, channels)
-        Sample of latent sequences as a signal may have them.
+        Sample of latent sequences that may carry a signal.
     noise : float, array of shape (channels,), or callable
         Standard deviation of the Gaussian observation noise, y = x + noise, 1e-100 to 1e100; or a function (x, Y) →
         log-likelihoods of shape (rows, windows).
@@ -83,7 +83,7 @@ class Detector:
         (x, rng) → observations of the sequences x, for simulated background. Needed if ``noise`` is a function, or
         wider than the real noise so that more than one prior row has weight.
     tol : float, default None
-        Largest duality gap of a proven optimum, between 0 and 1. ``None`` takes the settings' own, 1e-8 by default.
+        Largest duality gap of a proven optimum, between 0 and 1. ``None`` uses that of the settings, 1e-8 by default.
     settings : Settings, default None
         Limits and other settings of each solve; ``None`` takes the defaults.
 

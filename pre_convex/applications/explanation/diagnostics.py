@@ -1,4 +1,4 @@
-"""Warnings about an explanation: neighbourhoods, kernels, radii and black boxes that its numbers cannot describe."""
+"""Warnings about an explanation whose neighbourhood, kernel, radius or black box makes its numbers unreliable."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def explain(
     floor : float, default 1e-12
         Smallest probability, between 0 and 1: probabilities below it are raised to it before logs are taken.
     tol : float, default None
-        Largest duality gap of a proven optimum, between 0 and 1. ``None`` takes the settings' own, 1e-8 by default.
+        Largest duality gap of a proven optimum, between 0 and 1. ``None`` uses that of the settings, 1e-8 by default.
     settings : Settings, default None
         Limits and other settings of each solve; ``None`` takes the defaults.
     rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None, default 0

@@ -1,4 +1,4 @@
-"""What a neighbourhood of x is: named features, random points, and the inputs that the black box reads.
+"""Neighbourhoods of x: named features, random points, and the inputs of the black box.
 
 A perturbation is a recipe with ``around(x)``, which returns a :class:`Neighbourhood`. Its features z are numbers in
 which x itself is ``origin``. Perturbations are bounded by default: the ratio of the two classes is then bounded too,

@@ -1,4 +1,4 @@
-"""One row, as callers pass it: an array, a series, a mapping, or a frame of one row."""
+"""One row as passed by the caller: an array, a series, a mapping, or a frame of one row."""
 
 from __future__ import annotations
 

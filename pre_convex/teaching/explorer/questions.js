@@ -48,11 +48,11 @@ const questions = (() => {
         `Yes, because b is inside the hull of the q points. δ = ${delta(m)} is the direction in which log r grows, and its level lines are straight. ${proof(m)}`,
       tries: [
         "Drag b towards the edge of the hull and watch δ grow.",
-        "Set b by hand and drag it out of the hull: the badge says when there is no answer any more.",
+        "Set b by hand and drag it out of the hull: the badge shows when there is no solution any more.",
       ],
     },
     peaked: {
-      ask: "How hard is it if the base weights are far from the target?",
+      ask: "What if the base weights are far from the target?",
       look: "A sharp likelihood l<sub>q</sub> gives almost all base weight to the points near y<sub>q</sub>. The target is on the other side.",
       guess: "does the gap fall evenly from step to step?",
       answer: (m) => {
@@ -66,7 +66,7 @@ const questions = (() => {
     },
     boundary: {
       ask: "What happens if b is exactly on the edge of the hull?",
-      look: "The target b is on the lower edge of the hull. A mean on an edge allows weight on that edge only.",
+      look: "The target b is on the lower edge of the hull. To have a mean on an edge, all weight must be on that edge.",
       guess: "does the dual have a solution? Does the primal?",
       answer: (m) =>
         `The dual has one: all weight on the ${m.run.mu.filter((w) => w > 1e-9).length} points of the edge. The primal has none: ℓ approaches ${num(m.run.dual, 4)} as δ goes to infinity, and reaches it nowhere.`,
@@ -157,7 +157,7 @@ const questions = (() => {
         const once = other(m, { q: m.state.q.filter((x, i, list) => list.findIndex((y) => y[0] === x[0]) === i) });
         return `The hull stays the same, δ does not: it is ${delta(m)}, against ${delta(once)} if every place had one point. Points in the same place have the same weight, and together they count double or triple.`;
       },
-      tries: ["Drag one of them away and back.", "Remove one: the others take over part of its weight only."],
+      tries: ["Drag one of them away and back.", "Remove one: the others take over only part of its weight."],
     },
   };
 

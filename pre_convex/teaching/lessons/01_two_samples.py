@@ -191,8 +191,8 @@ assert np.abs(delta - [2.0, -0.5]).max() < 0.4  # about four standard errors
 
 # %%
 # Near the minimum each error of Newton's method is about the square of the one before, so a handful of steps are
-# enough. The estimate is not the true :math:`\delta^*`, because a sample of 1,000 is not the density itself; lesson
-# :doc:`09_uncertainty` tells how far off it may be.
+# enough. The estimate differs from the true :math:`\delta^*`, because a sample of 1,000 is not the density itself;
+# lesson :doc:`09_uncertainty` shows how far off it may be.
 #
 # What the optimum means: moments are matched
 # -------------------------------------------
@@ -322,11 +322,11 @@ for d in (1, 2, 4, 8):
         assert d < 8
 
 # %%
-# KLIEP has the right model here, and the density estimates have none, so the comparison is not fair to them. That is
-# the point: the features are where knowledge about the ratio enters. KLIEP suffers from the dimension too, because
-# fewer and fewer q points lie where :math:`p` has its mass. With eight coordinates no weights on these q points have
-# the moments of the p sample. Then there is no minimum, and the package raises an error instead of returning something
-# arbitrary; lesson :doc:`05_hull` is about that.
+# The comparison is not fair to the density estimates: KLIEP has the right model here, and they have none. That is the
+# point: the features bring in what you know about the ratio. KLIEP suffers from the dimension too, because fewer and
+# fewer q points lie where :math:`p` has its mass. With eight coordinates no weights on these q points have the moments
+# of the p sample. Then there is no minimum, and the package raises an error instead of returning arbitrary numbers;
+# see lesson :doc:`05_hull`.
 
 # %%
 # Exercises

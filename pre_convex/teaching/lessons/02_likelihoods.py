@@ -16,7 +16,7 @@ After this lesson you will know
 
 * how samples from priors and values of likelihoods replace samples from posteriors,
 * why the package works with logarithms of weights,
-* what the effective sample size tells you, and what logarithms cannot cure,
+* what the effective sample size tells you, and what logarithms cannot fix,
 * how a joint fit differs from plugging a prior ratio into Bayes' rule.
 
 Symbols, in addition to those of lesson :doc:`01_two_samples`: likelihoods :math:`l_p` and :math:`l_q`; weights
@@ -46,8 +46,8 @@ Symbols, in addition to those of lesson :doc:`01_two_samples`: likelihoods :math
 #    b = \sum_i w_i f(x_{p,i}), \qquad
 #    \ell(\delta) = -\langle b,\delta\rangle + \log\sum_j e^{a_j + \langle\delta,F_j\rangle} .
 #
-# That is all. The likelihood of p enters the target :math:`b`, that of q the base weights :math:`a`. If both
-# likelihoods are constant, then :math:`w_i = 1/n_p` and :math:`a_j = -\log n_q`, and the loss is that of KLIEP.
+# The likelihood of p enters the target :math:`b`, the likelihood of q the base weights :math:`a`. If both likelihoods
+# are constant, then :math:`w_i = 1/n_p` and :math:`a_j = -\log n_q`, and the loss is that of KLIEP.
 
 # %%
 # An example that can be done on paper
@@ -216,7 +216,7 @@ print("plain arithmetic:", broken[:3])
 assert np.isnan(broken).all()
 
 # %%
-# The cure is one subtraction. Since constants do not matter, subtract the largest logarithm first. The largest term
+# One subtraction fixes this. Since constants do not matter, subtract the largest logarithm first. The largest term
 # becomes :math:`e^0 = 1`, and terms that still underflow are less than :math:`e^{-744}` times it. The same trick makes
 # log-sum-exp safe:
 #
@@ -241,7 +241,7 @@ assert abs(np.exp(log_w) @ x_p - exact_mean) < 0.01
 # How many samples are left?
 # --------------------------
 #
-# Logarithms cure the arithmetic, but they do not create samples. If one weight is near 1, the weighted sample is worth
+# Logarithms fix the arithmetic, but they do not create samples. If one weight is near 1, the weighted sample is worth
 # one point. The usual measure is the effective sample size
 #
 # .. math::
@@ -294,9 +294,9 @@ plt.show()
 
 # %%
 # The points follow the formula, which holds for many samples, until only a few are left. Then they depart from it,
-# because an effective sample size is never below 1. The reading at 4, three standard deviations from the prior mean, is
-# worse: few prior samples lie there at all. ``fit.diagnostics()`` and ``fit.summary()`` report the effective sample
-# sizes of both sides and of the fitted weights, with a warning when they are small.
+# because an effective sample size is never below 1. The reading at 4 is worse: it is three standard deviations from
+# the prior mean, where there are few prior samples. ``fit.diagnostics()`` and ``fit.summary()`` report the effective
+# sample sizes of both sides and of the fitted weights, with a warning when they are small.
 
 # %%
 # Plug in, or fit jointly?

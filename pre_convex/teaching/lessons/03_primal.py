@@ -11,9 +11,9 @@ primal program [P]:
    + R\,\|\delta\|_2
 
 The last term keeps :math:`\delta` small; lesson :doc:`06_radius` is about it, and about other norms. Here we write the
-program in cvxpy, a language for convex programs. cvxpy accepts a program only if it can *see* that it is convex, by the
-rules of disciplined convex programming (DCP). We build the program one atom at a time and look at it through cvxpy's
-eyes.
+program in cvxpy, a language for convex programs. cvxpy accepts a program only if it can *see* that it is convex, by
+the rules of disciplined convex programming (DCP). We build the program one atom at a time and see what cvxpy makes of
+it.
 
 After this lesson you will know
 
@@ -158,8 +158,8 @@ ax.axis("off")
 plt.show()
 
 # %%
-# The same function, refused
-# --------------------------
+# The same function, rejected
+# ---------------------------
 #
 # Why does log-sum-exp have its own atom? Write the logarithm of the sum of exponentials with three atoms. The values
 # agree, but cvxpy does not find it convex: ``exp`` is convex, a sum of convex parts is convex, and ``log`` is *concave*

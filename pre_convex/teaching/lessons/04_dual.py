@@ -71,7 +71,7 @@ assert all(loss(delta_star) < loss(delta_star + h) for h in (-0.01, 0.01))
 # -----------------------------
 #
 # A dual needs constraints, and the primal has none. So introduce some: give the arguments of the log-sum-exp their own
-# names, :math:`t_j`, and require that they are what they are.
+# names, :math:`t_j`, and add the equations that define them.
 #
 # .. math::
 #
@@ -163,7 +163,7 @@ for e in h * np.eye(5):  # finite differences
 
 # %%
 # In words: :math:`-D`, a negative entropy, is the *conjugate* of the log-sum-exp. For a slope :math:`\mu`, the
-# conjugate tells how far down the line with that slope through the origin must be moved until it just touches the
+# conjugate says how far the line with that slope through the origin must be moved down until it just touches the
 # function. Two points with base weights 1/2 are enough for a picture: :math:`\varphi(t)=\log(\tfrac12+\tfrac12e^t)`,
 # the log-sum-exp with :math:`t_1=0` and :math:`t_2=t`.
 
@@ -355,9 +355,10 @@ for d, m in zip(deltas, feasible, strict=True):
     assert np.isclose(loss(d) - dual(m), np.sum(xlogy(m, m / softmax(a + d * F))))
 
 # %%
-# This makes proofs possible. To show that :math:`\delta=0.9` is nearly optimal, present feasible weights with it: the
+# This makes proofs possible. To show that :math:`\delta=0.9` is nearly optimal, give feasible weights with it: the
 # difference of the two values bounds the error. In the figure each :math:`\delta` gives an upper bound
-# :math:`\ell(\delta)`, and its weights, repaired to be feasible, give a lower bound. The curves touch at :math:`\log3`.
+# :math:`\ell(\delta)`, and its weights, repaired to be feasible, give a lower bound. The curves touch at
+# :math:`\log3`.
 
 axis = np.linspace(-0.6, 2.8, 180)
 upper = np.array([loss(d) for d in axis])
@@ -402,7 +403,7 @@ plt.show()
 #    \ell(\delta) &= -2\delta+4\log\cosh(\delta/2) \\
 #    &= -\log16 + 4\log(1+e^{-\delta}) .
 #
-# It decreases towards :math:`-\log16` forever and never gets there. The values are equal, but the primal does not
+# It decreases towards :math:`-\log16` forever and never reaches it. The values are equal, but the primal does not
 # attain its value. At :math:`b=2.5` no weights reach the target, and the primal falls without bound. In the first case
 # ``pre.solve`` returns the weights and names the coefficient that runs to infinity; in the second it raises an error
 # (lesson :doc:`05_hull`), or reports it in the status with ``check=False``.

@@ -207,8 +207,8 @@ print(claims)
 assert claims == {"primal": "unbounded", "dual": "infeasible"}
 
 # %%
-# How far from an answer: the minimal radius
-# ------------------------------------------
+# How far from feasible: the minimal radius
+# -----------------------------------------
 #
 # "Infeasible" is a poor answer. By *how much*? The smallest radius with a feasible point is the distance from the
 # target to the hull,
@@ -296,10 +296,10 @@ assert np.isclose(caught.minimal_radius, 3.0 / np.sqrt(2.0))
 # Sentence by sentence:
 #
 # * *at distance 2.12132 from the hull of the q features in norm 2*: this is [HULL], and ``error.direction`` proves it;
-# * *the target 4.5 is outside the q range [0, 4]*: this feature cannot be matched even on its own. This is the only
-#   case that histograms would reveal. Exercise 2 has a target inside every range and outside the hull; then the error
-#   names features that cannot be matched together, in ``error.conflict``;
-# * *relax the cheapest features*: one radius for each feature with which there is a solution, as small as possible in
+# * *the target 4.5 is outside the q range [0, 4]*: this feature cannot be matched even on its own. Histograms would
+#   reveal only this case. Exercise 2 has a target inside every range and outside the hull; then the error names
+#   features that cannot be matched together, in ``error.conflict``;
+# * *relax the cheapest features*: one radius for each feature, with which a solution exists, as small as possible in
 #   standard deviations, plus a margin;
 # * the other *remedies*: see the end of this lesson.
 
@@ -307,8 +307,8 @@ assert "outside the q range [0, 4]" in str(caught)
 assert pre.solve(outside.with_radius(caught.advised_relaxation)).status.ok
 
 # %%
-# On the edge solvers say "optimal"
-# ---------------------------------
+# On the edge, solvers report "optimal"
+# -------------------------------------
 #
 # Between inside and outside lies the edge, where the dual has an optimum and the primal has none. A cone solver works
 # with tolerances. It stops as soon as the primal is flat enough, and reports what it has.

@@ -8,7 +8,7 @@ Matching the target exactly is often too much to ask: the target is itself an av
 * why a ball of radius :math:`R` in the dual is a penalty :math:`R\|\delta\|_*` in the primal, norm by norm;
 * how the solution changes with :math:`R`, where it becomes zero, and when each coefficient enters;
 * how this differs from ridge regression, and how ``"auto"`` and ``"cv"`` choose :math:`R`;
-* what the radius costs: bias, which has to be taken away before there can be confidence intervals.
+* what the radius costs: bias, which has to be removed before there can be confidence intervals.
 
 Symbols: :math:`b` the target, :math:`F` the q features, :math:`a` the logarithms of base weights, :math:`\mu` weights,
 :math:`\delta` the ratio parameter, :math:`r = b - F^\top\mu` the residual of the moment, :math:`\|\cdot\|` the norm it
@@ -98,8 +98,8 @@ plt.show()
 # Six features, normal with some correlation on both sides; the mean is shifted on the p side so that the true
 # :math:`\delta` has three nonzero coefficients. For normal distributions with a common covariance :math:`\Sigma` the
 # true ratio has :math:`\delta = \Sigma^{-1}(\text{shift})`, so we choose :math:`\delta` and shift by
-# :math:`\Sigma\delta`. One shift is zero: ``x1`` has the same mean on both sides, and yet :math:`\delta_1 = -0.6`. Its
-# correlation with ``x0`` and ``x2``, which rise, hides it.
+# :math:`\Sigma\delta`. One shift is zero: ``x1`` has the same mean on both sides, although :math:`\delta_1 = -0.6`.
+# Its correlation with ``x0`` and ``x2``, whose means rise, hides its effect.
 
 k, n = 6, 1000
 truth = np.array([1.0, -0.6, 0.5, 0.0, 0.0, 0.0])
@@ -208,8 +208,8 @@ plt.show()
 # is the dual norm :math:`\|\delta\|_*`. In norm inf the first coefficient to enter as :math:`R` decreases is the one
 # whose moment the base weights miss most, because its residual is the first to reach the sides of the box. After that
 # the order is not that of the initial residuals: a feature that has entered changes the residuals of all features
-# correlated with it. Look at ``x1``: its moment is hardly missed at first, and yet it enters before ``x3``, which is
-# missed more.
+# correlated with it. Look at ``x1``: its moment is hardly missed at first, but it enters before ``x3``, whose moment
+# is missed more.
 
 first = np.argmax(np.abs(paths[np.inf]) > 1e-8, axis=0)  # index on the path
 entered = dict(enumerate(tops[np.inf] * shares[first]))
@@ -262,8 +262,8 @@ for share in (0.2, 0.6, 0.95):
 # ------------------------
 #
 # ``"auto"`` asks how large the residual is *by chance*. At the true :math:`\delta` both :math:`b` and
-# :math:`F^\top\mu(\delta)` estimate the same expectation, and their difference is noise of order :math:`1/\sqrt n`. The
-# 95 % quantile of its norm is a radius that admits the truth and not much more. ``"cv"`` asks which radius predicts
+# :math:`F^\top\mu(\delta)` estimate the same expectation, and their difference is noise of order :math:`1/\sqrt n`.
+# The 95 % quantile of its norm is a radius just large enough to admit the truth. ``"cv"`` asks which radius predicts
 # best: fit on four fifths, evaluate :math:`-\ell` on the fifth that was left out; of all radii within one standard
 # error of the best it takes the largest. In this sample both drop the three irrelevant features; in other samples
 # ``"cv"``, which optimises prediction only, may keep one of them with a small coefficient.
@@ -329,7 +329,7 @@ assert bias[3] < -noise[3]
 # The estimates become less variable, but biased. An interval of two standard deviations around them would be short and
 # in the wrong place: at :math:`R = 0.2` the bias is already larger than the standard deviation. So with a positive
 # radius ``summary()`` prints no interval, and asking for one raises an error that explains why. ``fit.debiased()``
-# takes the bias away first (:doc:`09_uncertainty`).
+# removes the bias first (:doc:`09_uncertainty`).
 
 for line in str(auto.summary()).splitlines():
     print(textwrap.fill(line, 74, subsequent_indent=" " * 13))

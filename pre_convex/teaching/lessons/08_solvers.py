@@ -234,10 +234,10 @@ for n in (100, 200, 400):
 # %%
 # Everything grows in proportion to :math:`n`: about :math:`k + 3` nonzeros per row in the primal and :math:`k + 4` in
 # the dual, and one cone per row. A sparse matrix stores an index with every number, and in every iteration the solver
-# factors a larger matrix, built from this one and a block for each cone. So the *growth* is no worse than Newton's; the
-# constant factor, the memory, and the number of iterations are, and the latter grows slowly if at all. (The package's
-# Newton engine takes more steps than ours above, because near the optimum it avoids covariances and takes cheaper steps
-# with gradients only.)
+# factors a larger matrix, built from this one and a block for each cone. So the *growth* is no worse than Newton's.
+# What is worse is the constant factor, the memory and the number of iterations, which grows slowly if at all. (The
+# package's Newton engine takes more steps than ours above, because near the optimum it avoids covariances and takes
+# cheaper steps with gradients only.)
 
 print("    n   CLARABEL primal   CLARABEL dual   Newton")
 for n in (100, 400, 1600):
@@ -477,9 +477,9 @@ assert np.isclose(safe[-1][0], -np.log(3.0))
 # ^^^^^^^^^^
 #
 # For a good part of them there is none: the target is inside the hull of all rows but outside the hull of the subset
-# (:doc:`lesson 05 <05_hull>`). Newton's method would diverge there, and its last point is a bad start. An engine that
-# solves a subset first has to notice this and continue with all rows. A sample may be unbiased for every average and
-# still miss the edge.
+# (:doc:`lesson 05 <05_hull>`). Newton's method would diverge there, and its last point would be a bad start. An engine
+# that solves a subset first has to notice this and continue with all rows. A sample may be unbiased for every average
+# and still miss the edge.
 
 rng = np.random.default_rng(11)
 F = rng.normal(size=(3000, 2))

@@ -11,7 +11,7 @@ from the truth? After this lesson you will know
   not change the error bars either;
 * how to test an interval by simulation, and how accurate such a test is;
 * why small samples need more than the sandwich, and what the default does about it;
-* what a radius does to an interval, and how to take its bias away.
+* what a radius does to an interval, and how to remove its bias.
 
 Symbols: weights :math:`w_i \propto l_p(x_{p,i})` of the p side, target :math:`b = \sum_i w_i f(x_{p,i})`, rows
 :math:`F_j = f(x_{q,j})`, base weights :math:`e^{a_j} \propto l_q(x_{q,j})`, tilted weights
@@ -159,8 +159,8 @@ for side, x, predicted in (("p", x_p, influence_p), ("q", x_q, influence_q)):
 #    V = H^{-1} S H^{-1}.
 #
 # :math:`S` is the filling and :math:`H^{-1}` the bread. ``fit.covariance(kind="centred")`` is the same matrix. The
-# default, which the summary shows, differs in the third digit: it squares the changes when a row is left out instead of
-# the influences (exercise 2).
+# default, which the summary shows, differs in the third digit: instead of the influences it squares the changes when a
+# row is left out (exercise 2).
 
 V = influence_p.T @ influence_p + influence_q.T @ influence_q
 print("by hand\n", V.round(5))
@@ -273,9 +273,9 @@ assert np.all(shares[3.0, False] > 0.95 + 4 * binomial)
 
 # %%
 # The centred shares are within four standard errors of 95 %. The formula of the paper depends on the origin of the
-# features: with the shift it covers too much. That is not on the safe side: intervals that are too long miss effects
-# that are there. (In other settings the same formula covers too little; the page :doc:`/coverage` compares all formulas
-# in many settings.)
+# features: with the shift it covers too much. That is not the safe side: intervals that are too long hide real
+# effects. (In other settings the same formula covers too little; the page :doc:`/coverage` compares all formulas in
+# many settings.)
 #
 # The ellipse
 # -----------
@@ -367,10 +367,11 @@ assert band.std_error.min() > 0.0
 # %%
 # At :math:`\delta = 0` both influences on the divergence vanish, and :math:`-\ell(\hat\delta)` is distributed as a
 # weighted sum of :math:`\chi^2` variables. The interval therefore adds the noise of second order to that of the
-# influences, and holds near zero too. ``fit.divergence_p_value()`` tests :math:`\delta = 0` with the weighted sum.
+# influences, and holds near zero too. ``fit.divergence_p_value()`` tests :math:`\delta = 0` with the distribution of
+# that weighted sum.
 #
-# A radius: take the bias away first
-# ----------------------------------
+# With a radius, remove the bias first
+# ------------------------------------
 #
 # With :math:`R > 0` the estimate is shrunk towards zero (:doc:`06_radius`). Here this bias is larger than the noise,
 # and it does not average out. An interval of the usual width around the biased estimate misses the truth far too often.

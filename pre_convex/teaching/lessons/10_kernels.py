@@ -450,9 +450,9 @@ assert difference < 1e-5
 #
 # Every :math:`k(x_i, 50)` is zero, so :math:`h(50) = 0` and :math:`\log r(50) = -\log Z`, a number that has nothing to
 # do with :math:`x`: it claims that 50 is about half as likely under p as under q, while the true logarithm is below
-# :math:`-2000`. A kernel fit knows nothing where it has no data, and still returns a number. The parabola of the
-# quadratic fit opens downwards in most samples, as in this one. Then it is less wrong, thanks to its shape. Neither has
-# seen data there, so trust neither: look at where the samples are before you read a ratio.
+# :math:`-2000`. Where it has no data, a kernel fit knows nothing but still returns a number. The parabola of the
+# quadratic fit opens downwards in most samples, as in this one. Then it is less wrong, thanks to its shape. Neither
+# fit has data there, so trust neither: look at where the samples are before you read a ratio.
 
 far = np.array([[50.0]])
 # densities at 50 underflow to zero, their exponents do not

@@ -18,8 +18,8 @@ sequences of :math:`T` steps; windows :math:`y_p` and :math:`y_q` of the record;
 """
 
 # %%
-# A record with something hidden in it
-# ------------------------------------
+# A record with a hidden change
+# -----------------------------
 #
 # The latent process is autoregressive, :math:`x_t = \alpha x_{t-1} + \text{noise}`. Normally :math:`\alpha = 0.6`. From
 # time 200 to 400 it is :math:`-0.4`. We see :math:`y_t = x_t + \text{noise}`, where the first noise has standard
@@ -351,7 +351,7 @@ for s, heavy, size in ((1.0, 0.731, 1.65), (0.5, 0.982, 1.04)):
 # The mean is blind to a change of autocorrelation: its AUC is near one half. It does detect a shift of the level. The
 # autocorrelation is worse than blind to a shift: its AUC is far below one half. A window with a raised level is best
 # explained by sequences that wander far from zero, and these have a high autocorrelation, as normal ones do. So the
-# shifted window looks *more* normal than a normal one. A score sees nothing but its features.
+# shifted window looks *more* normal than a normal one. A score depends on nothing but its features.
 
 by_mean = detection.Detector(**priors, noise=sigma, features=lambda x: x.mean(axis=1))
 print("feature            AUC, alpha = 0   AUC, level + 2")

@@ -1,5 +1,5 @@
 r"""
-13 One picture, three divergences
+13 One problem, three divergences
 =================================
 
 The weights of :doc:`lesson 04 <04_dual>` are those closest to the base weights in the Kullback-Leibler divergence. What
@@ -16,8 +16,8 @@ the divergence, :math:`\varphi^*` its conjugate, and :math:`s_j = c + \langle\de
 """
 
 # %%
-# Three ways to measure a distance from one
-# -----------------------------------------
+# Three measures of how far ratios are from one
+# ---------------------------------------------
 #
 # The dual chooses weights with the right moments whose ratios :math:`t_j` are as close to 1 as possible:
 #
@@ -164,8 +164,8 @@ assert np.isclose(kl.intercept, -log_z)
 assert np.isclose(kl.primal_value, log_z - x_p.mean() * kl.delta[0])
 
 # %%
-# All three match the mean of p. Each is best in its own divergence and in no other. The rows of :math:`\chi^2` with
-# weight zero make its reverse KL infinite.
+# All three match the mean of p. Each is the best in its own divergence, and only there. The rows of :math:`\chi^2`
+# with weight zero make its reverse KL infinite.
 
 with np.errstate(divide="ignore"):  # reverse KL of a ratio of zero is infinite
     table = {by: {of: np.mean(PHI[by](answers[of].mu * 400)) for of in PHI} for by in PHI}
@@ -207,9 +207,9 @@ assert answers["reverse-kl"].mu.max() > kl.mu.max() > answers["chi2"].mu.max()
 # KLIEP and LSIF
 # --------------
 #
-# Two well-known methods were not derived from this dual at all. KLIEP maximises the mean of :math:`\log r` over the p
-# sample, subject to a mean of :math:`r` over the q sample of one. With :math:`r = e^{c + \langle\delta, f\rangle}` that
-# is :math:`-P` for KL. LSIF fits :math:`r` to the true ratio by least squares, which up to a constant means to minimise
+# Two well-known methods were derived differently. KLIEP maximises the mean of :math:`\log r` over the p sample,
+# subject to a mean of :math:`r` over the q sample of one. With :math:`r = e^{c + \langle\delta, f\rangle}` that is
+# :math:`-P` for KL. LSIF fits :math:`r` to the true ratio by least squares, which up to a constant means to minimise
 #
 # .. math::
 #

@@ -2,8 +2,8 @@ r"""
 14 What efficiency costs
 ========================
 
-Posterior ratio estimation (PRE) weights every row by its likelihood, so rows far from the observations count for
-nothing. There is an estimator that uses all of them: logistic regression between the priors. Afterwards you will know
+Posterior ratio estimation (PRE) weights every row by its likelihood, so rows far from the observations hardly count.
+Another estimator uses all rows: logistic regression between the priors. Afterwards you will know
 
 * why the ratio of two posteriors is a logistic regression, and what its intercept means;
 * how much smaller its errors are, and when the difference is a factor of ten;
@@ -110,8 +110,8 @@ print("mean of r under the estimated posterior q:", round(float(posterior_q @ ef
 assert np.isclose(posterior_q @ efficient.ratio(rows), 1.0)
 
 # %%
-# This is how the ratio is normalised: mean one under the estimated posterior q, for which all 1,400 rows are used. Both
-# programs are cones, and both are one call away.
+# This is how the ratio is normalised: mean one under the estimated posterior q, for which all 1,400 rows are used. The
+# primal and the dual are both available in cvxpy.
 
 print(pre.dual_program(efficient.problem_))
 assert "entr(1.0 - u)" in str(pre.dual_program(efficient.problem_))
@@ -121,7 +121,7 @@ assert "entr(1.0 - u)" in str(pre.dual_program(efficient.problem_))
 # --------------
 #
 # If the model is right, logistic regression is the maximum likelihood estimate of a semiparametric model, and no
-# estimator has a smaller variance in large samples. We repeat the experiment 300 times, for likelihoods from blunt to
+# estimator has a smaller variance in large samples. We repeat the experiment 300 times, for likelihoods from weak to
 # sharp. Their precision :math:`\tau` is the inverse variance of the noise, and :math:`\delta = \tau`.
 
 
@@ -157,9 +157,9 @@ plt.show()
 
 # %%
 # With sharp likelihoods few rows have weight in PRE, and they all sit in a narrow range, where a slope is hard to see.
-# Logistic regression sees the slope of the *log ratio of the priors*, over their whole range, and the likelihoods that
-# turn it into that of the posteriors are known without error. The error of PRE grows with the precision, that of
-# logistic regression stays the same.
+# Logistic regression estimates the slope of the *log ratio of the priors* over their whole range, and the likelihoods
+# that turn it into the slope for the posteriors are known without error. The error of PRE grows with the precision,
+# that of logistic regression stays the same.
 #
 # Without likelihoods there is less to gain: both estimators then use all rows. For :math:`N(m, 1)` against
 # :math:`N(0, 1)` they are equal to first order at :math:`m = 0`, and the gain grows with the distance.
@@ -221,9 +221,10 @@ ax.legend()
 plt.show()
 
 # %%
-# The weights of logistic regression miss the mean of p by more than its standard deviation, and nothing in its standard
-# errors says so: they are small around the wrong line. PRE has the mean right, because that is its constraint: whatever
-# the model, the weights have the moments of the posterior p. That is the locality which efficiency gives up.
+# The weights of logistic regression miss the mean of p by more than its standard deviation, and nothing in its
+# standard errors says so: they are small around the wrong line. PRE gets the mean right, because that is its
+# constraint: whatever the model, the weights have the moments of the posterior p. This locality is what the efficient
+# estimator gives up.
 #
 # How do you know?
 # ----------------
@@ -245,8 +246,8 @@ assert abs(right.delta_[0] - 4.0) < 3.0 * right.conf_int().std_error[0]
 assert abs(right.delta_[1] + 1.5) < 3.0 * right.conf_int().std_error[1]
 
 # %%
-# With the square in the model the test is satisfied, and the efficient fit is the better one again. Does the test hold
-# its level, and how small a misfit does it find? We vary the second precision; at 4 the straight line is right.
+# With the square in the model the test no longer rejects, and the efficient fit is again the better one. Does the test
+# keep its level, and how small a misfit can it detect? We vary the second precision; at 4 the straight line is right.
 
 rejected = {}
 for tau_q in (4.0, 3.5, 3.0, 2.0):
@@ -261,12 +262,12 @@ assert rejected[4.0] < 0.11
 assert rejected[2.0] > 0.9
 
 # %%
-# When each wins:
+# Which one to use:
 #
 # * *logistic regression*, if you want :math:`\delta` or a test of it, trust the model, or have sharp likelihoods and
 #   little data; check with the specification test;
-# * *PRE*, if you want weights, moments or the ratio near the posteriors, or if the model is a convenience; also if the
-#   likelihoods are known at their own samples only, or the data do not fit in memory.
+# * *PRE*, if you want weights, moments or the ratio near the posteriors, or if the model is a convenience; also if
+#   each likelihood is known only at its own sample, or if the data do not fit in memory.
 
 # %%
 # Exercises
