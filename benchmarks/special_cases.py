@@ -205,6 +205,11 @@ def _one_round(original: Function) -> Function:
     return function
 
 
+def _search_from_start(original: Function) -> Function:
+    """No guess of the active set, so that the search starts from δ."""
+    return lambda self, x, q, H: (None, x)
+
+
 def _in_doubles(original: Function) -> Function:
     """The value in doubles, with their round-off."""
 
@@ -284,7 +289,7 @@ SPECIAL_CASES = (
         "values in extended precision",
         (Switch(boundary, "precise_value", _in_doubles), Switch(certificate, "precise_value", _in_doubles)),
     ),
-    SpecialCase("norms 1, inf: guesses", (Switch(polyhedral.PolyhedralPenalty, "_guess", returning(None)),)),
+    SpecialCase("norms 1, inf: guesses", (Switch(polyhedral.PolyhedralPenalty, "_guess", _search_from_start),)),
     SpecialCase("norm 1: search of ties", (Switch(linf, "search_ties", returning(None)),)),
     SpecialCase("norm inf: search of signs", (Switch(l1, "search_signs", returning(None)),)),
     SpecialCase("hull first if k >= n", (Switch(solve, "_far_outside", returning(None), was_true),)),
