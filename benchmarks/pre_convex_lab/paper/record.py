@@ -189,9 +189,9 @@ def summarise(runs: Sequence[Mapping[str, bool]]) -> str:
     Examples
     --------
     >>> summarise([{"estimates are normal": True, "the paper's covariance is right": False}])
-    "Holds: estimates are normal. Does not hold: the paper's covariance is right."
+    "True: estimates are normal. False: the paper's covariance is right."
     >>> summarise([{"a": True, "b": True, "c": False}, {"a": True, "b": False, "c": False}])
-    'Holds in all 2 runs: a. In 1 of 2: b. In none: c.'
+    'True in all 2 runs: a. True in 1 of 2: b. False in all 2 runs: c.'
     """
     groups: dict[tuple[int, int], list[str]] = {}
     for text in dict.fromkeys(text for claims in runs for text in claims):
@@ -199,10 +199,9 @@ def summarise(runs: Sequence[Mapping[str, bool]]) -> str:
         groups.setdefault((sum(found), len(found)), []).append(text)
     lines = []
     for (count, total), texts in sorted(groups.items(), key=lambda group: -group[0][0] / group[0][1]):
-        share = f"all {total} runs" if count == total else f"{count} of {total}" if count else "none"
-        head = ("Holds" if count else "Does not hold") if len(runs) == 1 else f"In {share}"
-        lines.append(f"{head}: {'; '.join(texts)}.")
-    return " ".join(lines).replace("In all", "Holds in all", 1)
+        share = f" in {count} of {total}" if 0 < count < total else f" in all {total} runs"
+        lines.append(f"{'True' if count else 'False'}{share if len(runs) > 1 else ''}: {'; '.join(texts)}.")
+    return " ".join(lines)
 
 
 class Experiment(Protocol):

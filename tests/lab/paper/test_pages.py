@@ -80,4 +80,4 @@ def test_verdicts_rest_on_several_seeds(name, command):
 
 def test_claims_are_counted_over_runs_that_could_test_them():
     runs = [{"a": True, "b": False, "c": True}, {"a": True, "b": False}, {"a": False, "b": False, "c": True}]
-    assert summarise(runs) == "Holds in all 2 runs: c. In 2 of 3: a. In none: b."
+    assert summarise(runs) == "True in all 2 runs: c. True in 2 of 3: a. False in all 3 runs: b."
