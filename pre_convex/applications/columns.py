@@ -15,7 +15,7 @@ from .._internal.validation import MAX_ENTRY, as_matrix, as_scalar, as_vector, c
 from ..data.cells import Cells, read_cells
 from ..data.tables import Table, as_frame
 from ..errors import DataError
-from ..estimators.reading import read_rows
+from ..estimators.reading import pandas_index, read_rows
 
 __all__ = ["by_category", "named_column", "read_frame", "without_columns"]
 
@@ -28,6 +28,9 @@ def read_frame(X: Any) -> Any:
 
     Anything else is returned as it is.
     """
+    index = pandas_index(X)
+    if index:
+        return X.drop_columns(index)
     if not isinstance(X, str | os.PathLike):
         return X
     backend = next((b for b in ("pandas", "polars") if importlib.util.find_spec(b)), None)
@@ -92,6 +95,8 @@ def by_category(X: Any, targets: Mapping[str, Any], total: float | None) -> tupl
     >>> by_category(X, {"sex": {"f": 0.5, "m": 0.5}, "age": 31.0}, None)[1:]
     (('sex=m', 'age'), array([ 0.5, 31. ]))
     """
+    import narwhals as nw
+
     parts: list[Array] = []
     names: list[str] = []
     wanted: list[float] = []
@@ -105,7 +110,7 @@ def by_category(X: Any, targets: Mapping[str, Any], total: float | None) -> tupl
                 names.append(f"{column}={level}")
                 wanted.append(sizes[level])
         else:
-            if _is_text(values):
+            if not isinstance(values, np.ndarray) and not (values.dtype.is_numeric() or values.dtype == nw.Boolean):
                 remedy = f"give every category its own, targets={{{column!r}: {{category: target, …}}}}"
                 raise DataError("targets", f"one number for {column!r}, which holds categories", remedy)
             numbers = values if isinstance(values, np.ndarray) else values.to_native()
@@ -138,13 +143,6 @@ def _categories(
         remedy = f"pass shares that sum to 1, or total={whole:.10g}" if total is None else "make them sum to the total"
         raise DataError("targets", f"those of {column!r} sum to {whole:.10g}, not to {size:.10g}", remedy)
     return [level for level in sizes if level in found], sizes
-
-
-def _is_text(values: Any) -> bool:
-    """Whether a column holds neither numbers nor truth values."""
-    import narwhals as nw
-
-    return not (isinstance(values, np.ndarray) or values.dtype.is_numeric() or values.dtype == nw.Boolean)
 
 
 def _column(X: Any, name: Any, argument: str) -> Any:

@@ -588,14 +588,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         self._refuse_terms()
-        self.problem_._check_unchanged()
-        self.problem_.require_exponential("debiased()")
-        if not np.all(np.isfinite(self.radius_)):
-            raise DataError("radius", "leaves features out, which no step brings back", "drop these features")
-        problem = self.problem_.with_radius(0.0)
-        if not np.all(self.scale_ == 1.0):
-            problem = problem._in_units(1.0 / self.scale_)
-        one_step, remainder = debiased(problem, self.delta_)
+        one_step, remainder = debiased(self._without_radius("debiased()"), self.delta_)
         if remainder > MAX_REMAINDER:
             warn_caller(
                 f"the radius has shrunk δ so much that one Newton step leaves a bias of about {remainder:.1f} standard "
@@ -734,6 +727,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     def score_test(self, delta: Any = 0.0) -> ScoreTest:
         """Score test of a value of δ, by default of δ = 0: that both posteriors are the same [SCORE].
 
+        It does not depend on the estimate, so it is the same for every radius: if no weights match the moments, fit
+        with ``radius="cv"`` and test.
+
         Parameters
         ----------
         delta : float or array of shape (k,), default 0.0
@@ -743,7 +739,27 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         -------
         ScoreTest
         """
-        return self.inference().score_test(delta)
+        return self._score_inference().score_test(delta)
+
+    def _score_inference(self) -> Inference:
+        """Inference for score tests: a radius does not matter, unless the rows have chosen the features."""
+        self._check_fitted()
+        if not np.any(self.radius_) or self.feature_choice_ is not None or self._has_terms:
+            return self.inference()
+        problem = self._without_radius("a score test with a radius")
+        if problem.k >= problem.n_q:
+            reason = f"are {problem.k} for {problem.n_q} q samples, too many for a test"
+            raise DataError("features", reason, "use fewer features")
+        return infer(TiltedProblem(problem, self.delta_), "centred")
+
+    def _without_radius(self, what: str) -> RatioProblem:
+        """The problem with radius 0, in the units of the features, and what needs it."""
+        self.problem_._check_unchanged()
+        self.problem_.require_exponential(what)
+        if not np.all(np.isfinite(self.radius_)):
+            raise DataError("radius", "leaves features out, which nothing brings back", "drop these features")
+        problem = self.problem_.with_radius(0.0)
+        return problem if np.all(self.scale_ == 1.0) else problem._in_units(1.0 / self.scale_)
 
     def bootstrap(self, replicates: int = 200, *, rng: Rng = 0, jobs: int = 1, progress: bool = False) -> Array:
         """δ̂ of resampled data, as a check of the formulas for standard errors.
