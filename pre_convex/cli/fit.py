@@ -196,7 +196,7 @@ def _figures(fit: PosteriorRatio, x_q: Array, level: float) -> Iterator[tuple[st
     try:
         from .. import plots
 
-        yield "coefficients", plots.plot_coefficients(fit, level=level).figure
+        yield "coefficients", plots.plot_coefficients(fit, level=level, standardise=True).figure
         yield "weights", plots.plot_weights(fit).figure
         yield "balance", plots.plot_balance(fit).figure
         if fit.n_features_in_ <= 2:

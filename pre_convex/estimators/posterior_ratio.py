@@ -58,7 +58,7 @@ from .advice import infeasible_fit
 from .automatic import automatic_features, is_automatic
 from .reading import in_blocks, read_rows, read_sample, some_rows, split_likelihood, width_of
 from .report import Report, make_report
-from .standardising import feature_units, in_units, kernels_of, own_scale, parts_of
+from .standardising import feature_units, in_units, kernel_features, kernels_of, own_scale, parts_of
 
 __all__ = ["PosteriorRatio", "UnfittedError"]
 
@@ -555,6 +555,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         self._refuse_terms()
+        if np.any(self.radius_) and kernel_features(self.features_, self.problem_.k).any():
+            reason = "a kernel needs a radius, which shrinks δ, so intervals would not have their nominal coverage"
+            raise DataError("features", reason, "see the scatter of fit.bootstrap(), or use features without a kernel")
         self.problem_._check_unchanged()
         if isinstance(self._tilted, LinkedProblem):
             return Inference(self.problem_, self.delta_, kind=kind)
@@ -830,11 +833,14 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             diagnostics = self.diagnostics()
             title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
             parts = (title, self.problem_, self.solution_, diagnostics, inference, refusal, level)
-            return make_report(*parts, self.divergence_, self.scale_)
+            kernel = kernel_features(self.features_, self.problem_.k)
+            return make_report(*parts, self.divergence_, self.scale_, kernel)
 
     def plot(self, *, ax: Any = None) -> Any:
         """The ratio over the columns of the fit if there are one or two, otherwise the coefficients.
 
+        Coefficients are multiplied by the standard deviations of their features, if the rows are in memory, so that
+        they can be compared.
         ``pre.plots`` has more figures, with options.
 
         Parameters
@@ -851,7 +857,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         d = self.n_features_in_
         if d <= 2 and self._shown is not None:
             return plots.plot_ratio(self, columns=tuple(range(d)), ax=ax)
-        return plots.plot_coefficients(self, ax=ax)
+        return plots.plot_coefficients(self, standardise=self.problem_.rows.in_memory, ax=ax)
 
     def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
         """The table of the summary as a data frame.
