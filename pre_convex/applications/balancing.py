@@ -33,7 +33,7 @@ from ..solution import Solution
 from ..solvers import Settings, solve
 from ..statistics.balance import BalanceTable
 from ..statistics.effects import Effect, weighted_mean
-from .columns import by_category, named_column, read_frame, without_columns
+from .columns import by_category, named_column, read_frame, text_columns, without_columns
 
 if TYPE_CHECKING:
     from ..plots.balance import Axes
@@ -226,6 +226,11 @@ class Balance(BaseEstimator):  # type: ignore[misc]
             if self.features != "linear":
                 raise DataError("targets", "name categories, which need linear features", "leave features out")
             return by_category(X, targets, total)
+        text = text_columns(X)
+        if text:
+            remedy = "name what to balance in a formula, such as formula='age + sex', which encodes categories"
+            listed = ", ".join(text[:MAX_NAMES]) + (", …" if len(text) > MAX_NAMES else "")
+            raise DataError("X", f"no numbers in {listed}", f"drop these columns, or {remedy}")
         rows = as_matrix(X, "X")
         columns = column_names(X) or tuple(f"x{i}" for i in range(rows.shape[1]))
         f = make_features(self.features)
@@ -235,6 +240,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
 
     def _group(
         self,
+        name: str,
         F: Array,
         names: tuple[str, ...],
         rows: Mask,
@@ -242,12 +248,12 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         target: Array,
         unit: Array,
         scale: float = 1.0,
-        size: float = 1.0,
+        total: float | None = None,
     ) -> Group:
         """Weights of some rows whose means become the target, in units of the standard deviations.
 
-        Bounds are multiplied by the ``scale`` and the largest weight is divided by the ``size``, which makes both those
-        of weights that sum to one.
+        Bounds are multiplied by the ``scale`` and the largest weight is divided by the ``total``, which makes both
+        those of weights that sum to one.
         """
         radius = as_radius(self.radius, names)
         if np.ndim(radius) == 0 and radius:
@@ -260,13 +266,14 @@ class Balance(BaseEstimator):  # type: ignore[misc]
             feature_names=names,
             divergence=self.divergence,
             bounds=self._bounds(rows, scale),
-            max_weight=self.max_weight if size == 1.0 or self.max_weight is None else self.max_weight / size,
+            max_weight=self.max_weight if total is None or self.max_weight is None else self.max_weight / total,
         )
         try:
             return Group(rows, problem, solve(problem, tol=self.tol, settings=self.settings))
         except InfeasibleError as error:
             limits = {"widen the bounds": self.bounds, "raise max_weight": self.max_weight}
-            raise _in_words(error, problem, [text for text, limit in limits.items() if limit is not None]) from error
+            said = _in_words(error, problem, [text for text, limit in limits.items() if limit is not None])
+            raise _out_of_range(said, name, F[rows], names, target, total) from error
 
     def _bounds(self, rows: Mask, scale: float) -> Any:
         """Bounds of some rows; malformed ones are left to the checks of the problem."""
@@ -312,7 +319,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         unit = np.where(unit > 0.0, unit, np.maximum(spread[TREATED], spread[CONTROL]))
         constant, target = unit == 0.0, _mean(F, share)
         unit = np.where(constant, 1.0, unit)
-        groups = {name: self._group(F, names, rows, base, target, unit) for name, rows in weighted.items()}
+        groups = {name: self._group(name, F, names, rows, base, target, unit) for name, rows in weighted.items()}
         after = {**w, **{name: _spread_out(group, len(F)) for name, group in groups.items()}}
         effect = None
         if y is not None:
@@ -353,10 +360,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         unit = np.where(constant, 1.0, unit)
         design = float(base.sum()) if designed and total is not None else size
         self._check_total(base, design, total)
-        try:
-            group = self._group(F, names, rows, base, target, unit, design / size, size)
-        except InfeasibleError as unreached:
-            raise _out_of_range(unreached, F, names, target, total) from unreached
+        group = self._group(SAMPLE, F, names, rows, base, target, unit, design / size, total)
         effect = None
         if y is not None:
             expansion = weighted_mean(group.problem, group.solution, y)
@@ -509,7 +513,7 @@ def _in_words(error: InfeasibleError, problem: RatioProblem, wider: list[str]) -
 
 
 def _out_of_range(
-    error: InfeasibleError, F: Array, names: tuple[str, ...], target: Array, total: float | None
+    error: InfeasibleError, group: str, F: Array, names: tuple[str, ...], target: Array, total: float | None
 ) -> InfeasibleError:
     """The same error, which says if a target is beyond all rows, and what to do if it is a total."""
     beyond = np.flatnonzero((target < F.min(axis=0)) | (target > F.max(axis=0)))
@@ -517,17 +521,22 @@ def _out_of_range(
         return error
     i = int(beyond[0])
     low, high = F[:, i].min(), F[:, i].max()
-    reason = f"The target mean {target[i]:g} of {names[i]} is outside its range in the sample, {low:g} to {high:g}."
-    remedy = "if the targets are totals, pass total, the size of the population"
+    reason = (
+        f"The target mean {target[i]:g} of {names[i]} is outside the range of the {group} rows, {low:g} to {high:g}."
+    )
     _, remedies, others = str(error).partition(" Remedies: ")
-    message = f"{reason}{remedies}{f'{remedy}; ' if total is None else ''}{others}"
-    return InfeasibleError(message, error.solution, error.hull, error.outside, error.advised_relaxation, error.advice)
+    if group == SAMPLE and total is None:
+        remedies += "if the targets are totals, pass total, the size of the population; "
+    hull, relaxation = error.hull, error.advised_relaxation
+    return InfeasibleError(f"{reason}{remedies}{others}", error.solution, hull, error.outside, relaxation, error.advice)
 
 
 def _treated(x: Any, n: int) -> Mask:
     """The treatment as a boolean array."""
     if x is None:
         raise DataError("treatment", "is missing", "pass one entry for each row, or targets")
+    if np.asarray(x).dtype.kind in "OUST" and any(isinstance(value, str) for value in np.asarray(x).flat):
+        raise DataError("treatment", "holds text", "pass 1 for treated and 0 for control, such as treatment == 'yes'")
     values = as_vector(x, "treatment", n)
     if not np.isin(values, (0.0, 1.0)).all():
         other = values[~np.isin(values, (0.0, 1.0))][0]

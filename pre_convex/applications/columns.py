@@ -17,7 +17,7 @@ from ..data.tables import Table, as_frame
 from ..errors import DataError
 from ..estimators.reading import pandas_index, read_rows
 
-__all__ = ["by_category", "named_column", "read_frame", "without_columns"]
+__all__ = ["by_category", "named_column", "read_frame", "text_columns", "without_columns"]
 
 #: names that an error lists
 MAX_NAMES = 10
@@ -60,6 +60,16 @@ def named_column(X: Any, value: Any, argument: str) -> Any:
         raise DataError(argument, f"{preview(value)} names a column, and X has no names", "pass an array")
     column = _column(X, value, argument)
     return column if isinstance(column, np.ndarray) else column.to_native()
+
+
+def text_columns(X: Any) -> list[str]:
+    """Columns of a data frame that hold neither numbers nor truth values; none for anything else."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return []
+    return [c.name for c in frame.iter_columns() if not (c.dtype.is_numeric() or c.dtype == nw.Boolean)]
 
 
 def without_columns(X: Any, names: list[str]) -> Any:

@@ -219,6 +219,7 @@ def test_every_kind_of_table_has_columns_by_name(tmp_path):
         ("targets", {"targets": {"sex": 0.5}}),
         ("targets", {"targets": {"town": {"a": 1.0}}}),
         ("targets", {"targets": {"sex": {}}}),
+        ("X", {"targets": [0.5]}),
         ("y", {"y": "vote"}),
         ("y", {"y": [np.nan] * 400}),
         ("base_weights", {"X": np.zeros((400, 1)), "base_weights": "weight"}),
@@ -248,3 +249,12 @@ def test_limits_are_in_units_of_the_population():
 def test_totals_without_their_size_are_pointed_out():
     with pytest.raises(pre.InfeasibleError, match="pass total, the size of the population"):
         pre.Balance(formula="sex + age").fit(survey(), targets=BY_FEATURE)
+
+
+def test_groups_that_do_not_overlap_are_pointed_out():
+    table = survey()
+    with pytest.raises(pre.InfeasibleError, match="outside the range of the control rows, 0 to 0"):
+        pre.Balance(formula="sex").fit(table, table["sex"] == "m")
+    with pytest.raises(pre.DataError, match="1 for treated") as error:
+        pre.Balance(formula="age").fit(table, "sex")
+    assert error.value.argument == "treatment"
