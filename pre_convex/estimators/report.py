@@ -142,7 +142,8 @@ class Report:
 def _format_row(row: Array) -> list[str]:
     """A row as text, with exponents where four decimals would hide a coefficient in very large or small units."""
     size = np.max(np.abs(row[:2]), where=~np.isnan(row[:2]), initial=0.0)
-    plain = size < 1e-12 or 0.001 <= size < 1e5  # round-off of a zero is shown as zero
+    zero = size < 1e-12 and not (len(row) > 1 and np.abs(row[0]) > 1e-3 * row[1] > 0.0)  # but for round-off
+    plain = zero or 0.001 <= size < 1e5
     number = "{:.4f}" if plain else "{:.2e}"
     formats = (number, number, "{:.2f}", "{:.3f}", number, number)
     return [f.format(v) for f, v in zip(formats, row, strict=False)]
