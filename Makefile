@@ -81,8 +81,9 @@ coverage: .venv/.all
 experiments: .venv/.all
 	$(BIN)/python benchmarks/experiments.py $(ARGS)
 
-picture: .venv/.all
+picture: .venv/.tests
 	$(BIN)/python docs/picture.py
+	$(BIN)/python docs/figures.py
 
 mutate: .venv/.tests
 	$(PIP) --group mutate

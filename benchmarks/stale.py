@@ -36,13 +36,19 @@ class Result:
     quotes: tuple[tuple[str, str], ...] = ()
 
 
-#: parts of the library that a solve does not use
+#: parts of the library that change no answer of a solve: readers of tables, and checks, which change errors only
 _NOT_ENGINE = (
     *("__init__.py", "__main__.py", "__pycache__", "errors.py", "py.typed"),
     *("statistics", "estimators", "plots", "applications", "teaching", "cli"),
+    *(f"data/{name}.py" for name in ("cells", "csv_files", "files", "formulas", "parquet", "tables")),
+    *(f"_internal/{name}.py" for name in ("escaping", "progress", "validation", "versions")),
 )
 ENGINE = tuple(
-    sorted(f"pre_convex/{path.name}" for path in (ROOT / "pre_convex").iterdir() if path.name not in _NOT_ENGINE)
+    sorted(
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "pre_convex").rglob("*.py")
+        if not any(path.is_relative_to(ROOT / "pre_convex" / name) for name in _NOT_ENGINE)
+    )
 )
 INFERENCE = (*ENGINE, "pre_convex/statistics")
 FITS = (*INFERENCE, "pre_convex/estimators")

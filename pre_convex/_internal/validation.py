@@ -181,16 +181,34 @@ def _from_frame(x: Any, name: str) -> Any:
             name, f"{type(x).__name__} is not a known kind of table", "pass an array, or a pandas or polars frame"
         ) from error
     series = [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
-    for column in series:
-        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-            remedy = "encode it as numbers" + (
-                "" if isinstance(frame, nw.Series) else ", such as by pandas.get_dummies"
-            )
-            raise DataError(name, f"column {column.name!r} has type {column.dtype}", remedy)
+    other = {column.name: column.dtype for column in series if not _is_numeric(column)}
+    if other:
+        raise _not_numbers(name, other)
     if not series:
         return np.zeros((len(frame), 0))
     columns = [np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float) for column in series]
     return columns[0] if isinstance(frame, nw.Series) else np.column_stack(columns)
+
+
+def _is_numeric(column: Any) -> bool:
+    """Whether a column of a frame holds numbers or truth values."""
+    import narwhals as nw
+
+    return bool(column.dtype.is_numeric() or column.dtype == nw.Boolean)
+
+
+def _not_numbers(name: str, columns: dict[Any, Any]) -> DataError:
+    """The error for columns of a frame that hold something else, by name with their types."""
+    it = "it" if len(columns) == 1 else "them"
+    if len(columns) == 1:
+        ((column, dtype),) = columns.items()
+        reason = f"column {column!r} has type {dtype}"
+    else:
+        shown = [f"{column!r} ({type(dtype).__name__})" for column, dtype in list(columns.items())[:10]]
+        reason = f"columns {', '.join(shown)}{', …' if len(columns) > 10 else ''} are not numbers"
+    if all(dtype.is_temporal() for dtype in columns.values()):
+        return DataError(name, reason, f"drop {it}, or make {it} numbers, such as days since a date")
+    return DataError(name, reason, f"encode {it} as numbers, such as by pandas.get_dummies, or drop {it}")
 
 
 def _square_sum(x: Array) -> float:

@@ -16,6 +16,7 @@ from .._internal.validation import (
     as_choice,
     as_matrix,
     as_names,
+    as_numbers,
     as_vector,
     check_positive,
     column_names,
@@ -32,6 +33,7 @@ from ..solution import Solution
 from ..solvers import Settings, solve
 from ..statistics.balance import BalanceTable
 from ..statistics.effects import Effect, weighted_mean
+from .columns import by_category, named_column, read_frame, text_columns, without_columns
 
 if TYPE_CHECKING:
     from ..plots.balance import Axes
@@ -86,7 +88,8 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         Bounds on the ratio of weights to base weights, both normalised within a group; with a ``total``, of the weights
         to the base weights as they are. Numbers, or arrays with one entry for each row.
     max_weight : float, optional
-        The largest weight of a row, as a share of its group.
+        The largest weight of a row, in the units of ``weights_``: a share of its group, or with a ``total`` a number of
+        units of the population.
     radius : float, array of shape (k,) or dict, default 0.0
         How far each mean may stay from its target, in the standard deviations of the balance table: 0 balances
         exactly. One number for all features, one for each, or a dict by name, whose key ``...`` stands for the rest.
@@ -160,17 +163,19 @@ class Balance(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array of shape (n, d) or data frame
-            Covariates of all rows.
-        treatment : array of shape (n,), optional
-            True or 1 for the treated, False or 0 for the controls. Leave it out if there are ``targets``.
-        y : array of shape (n,), optional
-            Outcome, one number for each row; without it there are weights but no effect.
-        base_weights : array of shape (n,), optional
-            Design weights of a survey, not negative; equal weights by default.
+        X : array of shape (n, d), data frame or path
+            Covariates of all rows. Columns that the other arguments name are not covariates.
+        treatment : array of shape (n,) or str, optional
+            True or 1 for the treated, False or 0 for the controls; an array, or the name of a column. Leave it out if
+            there are ``targets``.
+        y : array of shape (n,) or str, optional
+            Outcome, one number for each row, or the name of a column; without it there are weights but no effect.
+        base_weights : array of shape (n,) or str, optional
+            Design weights of a survey, not negative, or the name of their column; equal weights by default.
         targets : array of shape (k,) or dict, optional
             Known population means of the features; totals if ``total`` is given. A dict by name calibrates the features
-            that it names and leaves out the others.
+            that it names and leaves out the others. Without a formula a dict may also hold a dict for each column of
+            categories, such as ``{"sex": {"f": 0.52, "m": 0.48}, "age": 41.3}``.
         total : float, optional
             Size of the population. The weights then sum to it, and ``targets`` are totals.
 
@@ -185,14 +190,19 @@ class Balance(BaseEstimator):  # type: ignore[misc]
             If no weights within the bounds reach the targets; the message names the features.
         """
         estimand = as_choice(self.estimand, "estimand", ESTIMANDS)
-        F, names = self._features(X)
+        X, given = read_frame(X), {"treatment": treatment, "y": y, "base_weights": base_weights}
+        treatment, y, base_weights = (named_column(X, value, name) for name, value in given.items())
+        if self.formula is None:
+            X = without_columns(X, [value for value in given.values() if isinstance(value, str)])
+        size = None if total is None else check_positive(total, "total", "6194")
+        F, names, targets = self._features(X, targets, size)
         n = len(F)
         base = _base_weights(base_weights, n)
-        outcome = None if y is None else as_vector(y, "y", n)
+        outcome = None if y is None else _outcome(y, n)
         if targets is not None:
             if treatment is not None:
                 raise DataError("targets", "and a treatment are given", "pass one of them")
-            self._calibrate(F, names, base, base_weights is not None, outcome, targets, total)
+            self._calibrate(F, names, base, base_weights is not None, outcome, targets, size)
         elif total is not None:
             raise DataError("total", "is given without targets", "pass targets, or leave total out")
         else:
@@ -203,22 +213,48 @@ class Balance(BaseEstimator):  # type: ignore[misc]
             self._balance(F, names, base, outcome, treated, estimand)
         return self
 
-    def _features(self, X: Any) -> tuple[Array, tuple[str, ...]]:
-        """Features of all rows and their names."""
+    def _features(self, X: Any, targets: Any, total: float | None) -> tuple[Array, tuple[str, ...], Any]:
+        """Features of all rows, their names, and the targets, which may name columns and categories."""
+        by_name = isinstance(targets, Mapping) and len(targets) > 0
+        categories = by_name and any(isinstance(target, Mapping) for target in targets.values())
         if self.formula is not None:
+            if categories:
+                raise DataError("targets", "name categories, which a formula encodes itself", "leave the formula out")
             F, names = formula_features(self.formula, X)
-            return as_matrix(F, "formula(X)", names, limit=MAX_ENTRY), names
+            return as_matrix(F, "formula(X)", names, limit=MAX_ENTRY), names, targets
+        if by_name and (categories or self.features == "linear") and column_names(X) is not None:
+            if self.features != "linear":
+                raise DataError("targets", "name categories, which need linear features", "leave features out")
+            return by_category(X, targets, total)
+        text = text_columns(X)
+        if text:
+            remedy = "name what to balance in a formula, such as formula='age + sex', which encodes categories"
+            listed = ", ".join(text[:MAX_NAMES]) + (", …" if len(text) > MAX_NAMES else "")
+            raise DataError("X", f"no numbers in {listed}", f"drop these columns, or {remedy}")
         rows = as_matrix(X, "X")
         columns = column_names(X) or tuple(f"x{i}" for i in range(rows.shape[1]))
         f = make_features(self.features)
         names = as_names(f.names(columns), "feature_names")
         F = as_matrix(f(rows), "features(X)", names or None, limit=MAX_ENTRY)
-        return F, names or tuple(f"f{i}" for i in range(F.shape[1]))
+        return F, names or tuple(f"f{i}" for i in range(F.shape[1])), targets
 
     def _group(
-        self, F: Array, names: tuple[str, ...], rows: Mask, base: Array, target: Array, unit: Array, scale: float = 1.0
+        self,
+        name: str,
+        F: Array,
+        names: tuple[str, ...],
+        rows: Mask,
+        base: Array,
+        target: Array,
+        unit: Array,
+        scale: float = 1.0,
+        total: float | None = None,
     ) -> Group:
-        """Weights of some rows whose means become the target, in units of the standard deviations."""
+        """Weights of some rows whose means become the target, in units of the standard deviations.
+
+        Bounds are multiplied by the ``scale`` and the largest weight is divided by the ``total``, which makes both
+        those of weights that sum to one.
+        """
         radius = as_radius(self.radius, names)
         if np.ndim(radius) == 0 and radius:
             radius = np.full(len(names), radius)
@@ -230,13 +266,14 @@ class Balance(BaseEstimator):  # type: ignore[misc]
             feature_names=names,
             divergence=self.divergence,
             bounds=self._bounds(rows, scale),
-            max_weight=self.max_weight,
+            max_weight=self.max_weight if total is None or self.max_weight is None else self.max_weight / total,
         )
         try:
             return Group(rows, problem, solve(problem, tol=self.tol, settings=self.settings))
         except InfeasibleError as error:
             limits = {"widen the bounds": self.bounds, "raise max_weight": self.max_weight}
-            raise _in_words(error, problem, [text for text, limit in limits.items() if limit is not None]) from error
+            said = _in_words(error, problem, [text for text, limit in limits.items() if limit is not None])
+            raise _out_of_range(said, name, F[rows], names, target, total) from error
 
     def _bounds(self, rows: Mask, scale: float) -> Any:
         """Bounds of some rows; malformed ones are left to the checks of the problem."""
@@ -244,6 +281,25 @@ class Balance(BaseEstimator):  # type: ignore[misc]
             return self.bounds
         pair = [np.asarray(x)[rows] if np.shape(x) == rows.shape else x for x in self.bounds]
         return pair if scale == 1.0 else [scale * np.asarray(x, dtype=float) for x in pair]
+
+    def _check_total(self, base: Array, design: float, total: float | None) -> None:
+        """Raise if weights within the limits cannot sum to the total, in units of the population."""
+        if total is None:
+            if isinstance(self.max_weight, float | int) and self.max_weight > 1.0:
+                reason = f"{self.max_weight:g} is more than all weights together, which sum to 1"
+                raise DataError("max_weight", reason, "pass a share, such as 0.01, or the total of the population")
+            return
+        if self.max_weight is not None:
+            most = len(base) * check_positive(self.max_weight, "max_weight", f"{2.0 * total / len(base):.3g}")
+            if most < total:
+                reason = f"allows weights that sum to {most:.6g}, less than the total {total:.6g}"
+                raise DataError("max_weight", reason, f"pass more than {total / len(base):.6g}, the average weight")
+        if isinstance(self.bounds, list | tuple) and len(self.bounds) == 2:
+            share = base / base.sum() * design
+            least, most = (float(np.sum(share * as_numbers(x, "bounds"))) for x in self.bounds)
+            if not least <= total <= most:
+                reason = f"allow weights that sum to {least:.6g} to {most:.6g}, not to the total {total:.6g}"
+                raise DataError("bounds", reason, f"let {total / design:.4g}, the average ratio, be between them")
 
     def _balance(
         self, F: Array, names: tuple[str, ...], base: Array, y: Array | None, treated: Mask, estimand: str
@@ -263,7 +319,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         unit = np.where(unit > 0.0, unit, np.maximum(spread[TREATED], spread[CONTROL]))
         constant, target = unit == 0.0, _mean(F, share)
         unit = np.where(constant, 1.0, unit)
-        groups = {name: self._group(F, names, rows, base, target, unit) for name, rows in weighted.items()}
+        groups = {name: self._group(name, F, names, rows, base, target, unit) for name, rows in weighted.items()}
         after = {**w, **{name: _spread_out(group, len(F)) for name, group in groups.items()}}
         effect = None
         if y is not None:
@@ -294,7 +350,7 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         total: float | None,
     ) -> None:
         """Weights of one sample with known targets; all attributes are set at the end."""
-        size = 1.0 if total is None else check_positive(total, "total", "6194")
+        size = 1.0 if total is None else total
         chosen, target = _targets(targets, names)
         F, names = F[:, chosen], tuple(names[i] for i in chosen)
         target = target / size
@@ -302,8 +358,9 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         unit = _spread(F, share)
         constant = unit == 0.0
         unit = np.where(constant, 1.0, unit)
-        scale = float(base.sum()) / size if designed and total is not None else 1.0
-        group = self._group(F, names, rows, base, target, unit, scale)
+        design = float(base.sum()) if designed and total is not None else size
+        self._check_total(base, design, total)
+        group = self._group(SAMPLE, F, names, rows, base, target, unit, design / size, total)
         effect = None
         if y is not None:
             expansion = weighted_mean(group.problem, group.solution, y)
@@ -417,6 +474,16 @@ def _base_weights(x: Any, n: int) -> Array:
     return base
 
 
+def _outcome(x: Any, n: int) -> Array:
+    """The outcome; missing values have an advice of their own."""
+    values = as_numbers(x, "y")
+    missing = int(np.isnan(values).sum())
+    if missing:
+        rows = "row" if missing == 1 else "rows"
+        raise DataError("y", f"is missing in {missing} {rows}", "drop these rows from all arguments, or fill them in")
+    return as_vector(values, "y", n)
+
+
 def _in_words(error: InfeasibleError, problem: RatioProblem, wider: list[str]) -> InfeasibleError:
     """The same error in terms of covariates and weights, with the radius that would work, and the limits to widen."""
     within = " within the bounds" if problem.link.bounded else ""
@@ -445,10 +512,31 @@ def _in_words(error: InfeasibleError, problem: RatioProblem, wider: list[str]) -
     return InfeasibleError(message, error.solution, error.hull, error.outside, error.advised_relaxation, advice)
 
 
+def _out_of_range(
+    error: InfeasibleError, group: str, F: Array, names: tuple[str, ...], target: Array, total: float | None
+) -> InfeasibleError:
+    """The same error, which says if a target is beyond all rows, and what to do if it is a total."""
+    beyond = np.flatnonzero((target < F.min(axis=0)) | (target > F.max(axis=0)))
+    if not beyond.size:
+        return error
+    i = int(beyond[0])
+    low, high = F[:, i].min(), F[:, i].max()
+    reason = (
+        f"The target mean {target[i]:g} of {names[i]} is outside the range of the {group} rows, {low:g} to {high:g}."
+    )
+    _, remedies, others = str(error).partition(" Remedies: ")
+    if group == SAMPLE and total is None:
+        remedies += "if the targets are totals, pass total, the size of the population; "
+    hull, relaxation = error.hull, error.advised_relaxation
+    return InfeasibleError(f"{reason}{remedies}{others}", error.solution, hull, error.outside, relaxation, error.advice)
+
+
 def _treated(x: Any, n: int) -> Mask:
     """The treatment as a boolean array."""
     if x is None:
         raise DataError("treatment", "is missing", "pass one entry for each row, or targets")
+    if np.asarray(x).dtype.kind in "OUST" and any(isinstance(value, str) for value in np.asarray(x).flat):
+        raise DataError("treatment", "holds text", "pass 1 for treated and 0 for control, such as treatment == 'yes'")
     values = as_vector(x, "treatment", n)
     if not np.isin(values, (0.0, 1.0)).all():
         other = values[~np.isin(values, (0.0, 1.0))][0]

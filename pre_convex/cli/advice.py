@@ -5,10 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..errors import InfeasibleError, PreConvexWarning, SolveError
 
-__all__ = ["advising_options", "without_warnings"]
+if TYPE_CHECKING:
+    from ..estimators.report import Report
+
+__all__ = ["advising_options", "without_python", "without_warnings"]
 
 
 @contextmanager
@@ -17,6 +22,12 @@ def without_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PreConvexWarning)
         yield
+
+
+def without_python(report: Report) -> Report:
+    """A summary without advice that only Python users can follow."""
+    notes = tuple((name, text.removesuffix(", or fit.debiased()")) for name, text in report.notes)
+    return replace(report, notes=notes)
 
 
 @contextmanager

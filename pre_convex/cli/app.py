@@ -71,7 +71,7 @@ def make_app() -> typer.Typer:
     made = typer.Typer(
         name="pre-convex",
         cls=Interruptible,
-        help="Posterior ratio estimation as convex programs, with a certificate for every answer.",
+        help="Density ratios, importance weights and balanced groups, each with a proof that it is optimal.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -15,7 +15,7 @@ import typer
 from .._internal.escaping import for_csv
 from .._internal.validation import as_choice, parse_number
 from ..errors import DataError, MissingExtraError, renamed_arguments
-from .advice import advising_options, without_warnings
+from .advice import advising_options, without_python, without_warnings
 from .console import check_outputs, show
 from .tables import Columns, Sample, csv_text, keyed, listed, read_samples, report_dropped
 
@@ -79,7 +79,11 @@ def fit(
             "noise of the means) or cv (cross-validation). 0 matches them exactly and gives confidence intervals."
         ),
     ] = "0",
-    norm: Annotated[str, typer.Option(help="Norm of the radius: 2, inf (sparse, l1 penalty) or 1.")] = "2",
+    penalty: Annotated[
+        str | None,
+        typer.Option(help="Penalty of the radius: l2 (the default) or l1 (lasso, few columns)."),
+    ] = None,
+    norm: Annotated[str | None, typer.Option(help="The same by the norm of the radius: 2, inf (l1) or 1.")] = None,
     level: Annotated[float, typer.Option(help="Confidence level, between 0 and 1.")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Seed of cross-validation folds and simulations.")] = 0,
     out: Annotated[
@@ -100,6 +104,8 @@ def fit(
     from ..penalties.norms import get_norm
 
     as_choice(features, "--features", (*feature_classes(), "auto"))
+    if penalty is not None:
+        as_choice(penalty, "--penalty", ("l1", "l2"))
     if out is not None:
         check_outputs((out / name for name in OUTPUTS), replace)
     estimator = (KLIEP if loglik_p is None and loglik_q is None else PosteriorRatio)(
@@ -107,7 +113,8 @@ def fit(
         formulation=formulation,
         solver=solver,
         radius=radius if radius in ("auto", "cv") else number_of(radius),
-        norm=get_norm(norm).order,
+        norm=None if norm is None else get_norm(norm).order,
+        penalty=penalty,
         random_state=seed,
     )
     wanted = Columns(listed(columns), listed(exclude), listed(categorical), key, drop_missing)
@@ -118,7 +125,7 @@ def fit(
     likelihoods = [x.others.get(option) for x, (option, _) in zip((x_p, x_q), options, strict=True)]
     with renamed_arguments({"lags": "--features", "cv": "--radius"}), without_warnings(), advising_options(MORE_ROWS):
         estimator.fit(x_p.table, x_q.table, *(likelihoods if type(estimator) is PosteriorRatio else ()))
-    show(str(estimator.summary(level)))
+    show(str(without_python(estimator.summary(level))))
     if out is not None:
         for path in write_fit(estimator, x_q, levels, out, level):
             show(f"written: {path}")
@@ -189,7 +196,7 @@ def _figures(fit: PosteriorRatio, x_q: Array, level: float) -> Iterator[tuple[st
     try:
         from .. import plots
 
-        yield "coefficients", plots.plot_coefficients(fit, level=level).figure
+        yield "coefficients", plots.plot_coefficients(fit, level=level, standardise=True).figure
         yield "weights", plots.plot_weights(fit).figure
         yield "balance", plots.plot_balance(fit).figure
         if fit.n_features_in_ <= 2:

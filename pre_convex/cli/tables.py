@@ -138,8 +138,26 @@ def read_samples(
     for (file, dropped), roles in zip(kept, others, strict=True):
         keys = None if columns.key is None else file.texts(columns.key)
         roles_read = {option: file.numbers(name, option) for option, name in roles.items()}
-        samples.append(Sample(_encoded(file, names, known), roles_read, columns.key, keys, dropped))
+        try:
+            table = _encoded(file, names, known)
+        except DataError:
+            _refuse_text(file, names, known, columns.key)
+            raise
+        samples.append(Sample(table, roles_read, columns.key, keys, dropped))
     return samples, known
+
+
+def _refuse_text(file: Cells, names: Sequence[str], levels: dict[str, list[str]], key: str | None) -> None:
+    """Raise if several columns hold text, with the options that name them all."""
+    text = [name for name in names if name not in levels and file.holds_text(name)]
+    if len(text) < 2:
+        return
+    unique = [name for name in text if len(set(file.texts(name))) == file.rows]
+    groups = {"--key": unique[:1], "--exclude": unique[1:]} if key is None else {"--exclude": unique}
+    groups["--categorical"] = [name for name in text if name not in unique]
+    options = [f"{option} {','.join(names)}" for option, names in groups.items() if names]
+    reason = f"columns {', '.join(text[:-1])} and {text[-1]} hold text"
+    raise DataError(file.path, reason, f"pass {' '.join(options)}; --exclude leaves columns out")
 
 
 def _feature_names(files: list[Cells], columns: Columns, special: list[set[str | None]]) -> list[str]:

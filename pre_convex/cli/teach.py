@@ -45,10 +45,15 @@ def teach(
     chosen = find_lesson(lesson)
     make_folder(out)
     script, notebook = out / f"{chosen.stem}.py", out / f"{chosen.stem}.ipynb"
-    check_outputs((script, notebook), replace)
+    texts = {
+        script: to_script(chosen, solutions=solutions),
+        notebook: to_notebook(chosen, solutions=solutions),
+    }
     with report_write_errors("--out", out):
-        write_text(script, to_script(chosen, solutions=solutions))
-        write_text(notebook, to_notebook(chosen, solutions=solutions))
+        if not all(path.is_file() and path.read_text(encoding="utf-8") == text for path, text in texts.items()):
+            check_outputs(texts, replace)
+            for path, text in texts.items():
+                write_text(path, text)
     show(f"Lesson {chosen.name}: {chosen.title}")
     show(f"  script    python {script}\n  notebook  jupyter lab {notebook}")
     if find_spec("matplotlib") is None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._internal.typing import Array, Mask
 from .._internal.validation import duplicate, first_line, parse_number
 from ..errors import DataError, MissingExtraError
-from .csv_files import cell_number, open_csv
+from .csv_files import cell_number, has_decimal_comma, open_csv
 from .files import check_regular_file, unreadable
 from .tables import read_table, table_suffix
 
@@ -91,15 +91,24 @@ class Cells:
                 raise self._not_a_number(name, i, value, option)
         return numbers
 
+    def holds_text(self, name: str) -> bool:
+        """Whether most values of a column are no numbers."""
+        values = self.columns[name][~self.missing(name)]
+        return values.dtype == object and 2 * sum(map(_holds_number, values)) < len(values)
+
     def _not_a_number(self, name: str, row: int, value: str, option: str = "") -> DataError:
         place = "line" if self.first else "row"
         if value.strip().lower() in MISSING:
             reason, remedy = "is missing", "fill it in, or pass --drop-missing"
         else:
             reason = f"holds {value!r}, which is not a number"
-            remedy = f"encode it as numbers, which {option} needs"
-            if not option:
-                remedy = f"pass --categorical {name} if it holds categories, or --exclude {name}"
+            if has_decimal_comma(value):
+                remedy = "write numbers with a decimal point"
+            elif option:
+                remedy = f"encode it as numbers, which {option} needs"
+            else:
+                remedy = f"pass --categorical {name} if it holds categories, --key {name} if it identifies rows, or "
+                remedy += f"--exclude {name}"
         return DataError(self.path, f"{place} {self.first + row}, column {name!r} {reason}", remedy)
 
 
@@ -150,6 +159,14 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
+
+
+def _holds_number(cell: str) -> bool:
+    try:
+        cell_number(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_number(cell: str) -> bool:

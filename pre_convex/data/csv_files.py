@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from .._internal.validation import parse_number
 from ..errors import DataError
 from .files import CORRUPT_FILE_ERRORS, GUARDED_BYTES, MAX_RATIO
 
-__all__ = ["CsvLines", "cell_number", "open_csv"]
+__all__ = ["CsvLines", "cell_number", "has_decimal_comma", "open_csv"]
 
 #: separators that are looked for in the header; the first wins a tie
 SEPARATORS = ",;\t|"
@@ -37,6 +38,17 @@ def cell_number(cell: str) -> float:
         if truth in ("true", "false"):
             return float(truth == "true")
         raise
+
+
+def has_decimal_comma(cell: str) -> bool:
+    """Whether a cell looks like a number with a decimal comma, which could also separate thousands.
+
+    Examples
+    --------
+    >>> has_decimal_comma("98,4"), has_decimal_comma("98.4")
+    (True, False)
+    """
+    return re.fullmatch(r"[+-]?\d+,\d+", cell.strip()) is not None
 
 
 @dataclass(eq=False)

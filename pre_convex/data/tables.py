@@ -14,7 +14,7 @@ import numpy as np
 from .._internal.typing import Array
 from .._internal.validation import as_choice, as_matrix, column_names, duplicate, first_line, parse_number, read_only
 from ..errors import DataError, MissingExtraError
-from .csv_files import cell_number, open_csv
+from .csv_files import cell_number, has_decimal_comma, open_csv
 from .files import check_regular_file, read_npz, unreadable
 from .parquet import ParquetSource
 
@@ -156,7 +156,10 @@ def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], 
     for i, value in zip(positions, row, strict=True):
         if value != value:
             reason = f"line {number}, column {header[i]!r} holds {line[i]!r}, which is not a number"
-            raise DataError(path, reason, "fill it in, drop the line or the column, or encode it as numbers")
+            remedy = "fill it in, drop the line or the column, or encode it as numbers"
+            if has_decimal_comma(line[i]):
+                remedy = "write numbers with a decimal point"
+            raise DataError(path, reason, remedy)
     return row
 
 

@@ -280,6 +280,9 @@ class LogisticRatio(PosteriorRatio):
             raise DataError("penalty", reason, "fit without them")
         return LogisticInference(self._fitted)
 
+    def _score_inference(self) -> Inference:
+        return self.inference()
+
     def debiased(self, kind: str = "auto") -> NoReturn:
         """Not available.
 

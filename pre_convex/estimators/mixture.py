@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..programs.mixture import mixture_program
 from ..solvers.mixture import MixtureSolution, solve_mixture
 from ..statistics.ridge import Sample, standardisation
 from .posterior_ratio import UnfittedError
+from .reading import read_rows
 
 __all__ = ["MixtureKLIEP"]
 
@@ -101,7 +103,7 @@ class MixtureKLIEP(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        x_p, x_q : array of shape (n_p, d) and (n_q, d), or data frame
+        x_p, x_q : array of shape (n_p, d) and (n_q, d), data frame, or path
             Samples of the two densities or priors. Named columns are matched by name.
         log_lik_p, log_lik_q : array of shape (n,), function of samples, or None, default None
             Log-likelihoods of the samples, up to a constant, for a ratio of posteriors; they weight the rows.
@@ -116,6 +118,7 @@ class MixtureKLIEP(BaseEstimator):  # type: ignore[misc]
         if search and self.length_scale != "cv":
             raise DataError("length_scale", f"{self.length_scale!r} is not known", "pass a positive number or 'cv'")
         generator = as_generator(as_seed(self.random_state, "random_state"))
+        x_p, x_q = read_rows(x_p, "x_p"), read_rows(x_q, "x_q")
         names = sample_names(x_p, x_q)
         x_p, x_q, _ = check_samples(x_p, x_q, False)
         if search and folds > min(len(x_p), len(x_q)):
@@ -157,6 +160,7 @@ class MixtureKLIEP(BaseEstimator):  # type: ignore[misc]
         """New samples with the columns of the fit, in its order."""
         if not hasattr(self, "solution_"):
             raise UnfittedError(type(self).__name__, "is not fitted yet", "call fit first")
+        x = read_rows(x, name)
         columns, rows = column_names(x), as_matrix(x, name)
         expected = getattr(self, "feature_names_in_", None)
         if expected is not None and columns is not None:
@@ -268,6 +272,27 @@ class MixtureKLIEP(BaseEstimator):  # type: ignore[misc]
             f"ESS           weights {ess:.0f} of {(~p).sum()}",
         ]
         return "\n".join(lines)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """The ratio over the columns of the fit if there are one or two, otherwise along the first.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; a new figure when left out.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        plots = import_module("..plots", __package__)  # figures are drawn from fits, not the reverse
+        d = getattr(self, "n_features_in_", 1)
+        return plots.plot_ratio(self, columns=tuple(range(d)) if d <= 2 else 0, ax=ax)
+
+    def _rows_to_show(self) -> Array:
+        """The q rows of the fit."""
+        self._rows(np.zeros((1, getattr(self, "n_features_in_", 1))))
+        return np.asarray(self._sample.x[~self._sample.is_p] * self._unit + self._centre)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "solution_")

@@ -111,6 +111,9 @@ class PluginRatio(KLIEP):
             "use PosteriorRatio, or KLIEP for the prior ratio",
         )
 
+    def _score_inference(self) -> Inference:
+        return self.inference()
+
     def _loss(self, x_p: Any, x_q: Any, log_lik_p: Any, log_lik_q: Any) -> float:
         rows_p, rows_q = self._rows(x_p, "x_p"), self._rows(x_q, "x_q")
         w = log_normalise(log_likelihood(log_lik_p, rows_p, "log_lik_p"))

@@ -58,7 +58,7 @@ from .advice import infeasible_fit
 from .automatic import automatic_features, is_automatic
 from .reading import in_blocks, read_rows, read_sample, some_rows, split_likelihood, width_of
 from .report import Report, make_report
-from .standardising import feature_units, in_units, kernels_of, own_scale, parts_of
+from .standardising import feature_units, in_units, kernel_features, kernels_of, own_scale, parts_of
 
 __all__ = ["PosteriorRatio", "UnfittedError"]
 
@@ -555,6 +555,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         self._refuse_terms()
+        if np.any(self.radius_) and kernel_features(self.features_, self.problem_.k).any():
+            reason = "a kernel needs a radius, which shrinks δ, so intervals would not have their nominal coverage"
+            raise DataError("features", reason, "see the scatter of fit.bootstrap(), or use features without a kernel")
         self.problem_._check_unchanged()
         if isinstance(self._tilted, LinkedProblem):
             return Inference(self.problem_, self.delta_, kind=kind)
@@ -589,14 +592,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         self._refuse_terms()
-        self.problem_._check_unchanged()
-        self.problem_.require_exponential("debiased()")
-        if not np.all(np.isfinite(self.radius_)):
-            raise DataError("radius", "leaves features out, which no step brings back", "drop these features")
-        problem = self.problem_.with_radius(0.0)
-        if not np.all(self.scale_ == 1.0):
-            problem = problem._in_units(1.0 / self.scale_)
-        nearer, remainder = debiased(problem, self.delta_)
+        nearer, remainder = debiased(self._without_radius("debiased()"), self.delta_)
         if remainder > MAX_REMAINDER:
             warn_caller(
                 f"the radius has shrunk δ so much that Newton steps leave a bias of about {remainder:.1f} standard "
@@ -735,6 +731,9 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
     def score_test(self, delta: Any = 0.0) -> ScoreTest:
         """Score test of a value of δ, by default of δ = 0: that both posteriors are the same [SCORE].
 
+        It does not depend on the estimate, so it is the same for every radius: if no weights match the moments, fit
+        with ``radius="cv"`` and test.
+
         Parameters
         ----------
         delta : float or array of shape (k,), default 0.0
@@ -744,7 +743,27 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         -------
         ScoreTest
         """
-        return self.inference().score_test(delta)
+        return self._score_inference().score_test(delta)
+
+    def _score_inference(self) -> Inference:
+        """Inference for score tests: a radius does not matter, unless the rows have chosen the features."""
+        self._check_fitted()
+        if not np.any(self.radius_) or self.feature_choice_ is not None or self._has_terms:
+            return self.inference()
+        problem = self._without_radius("a score test with a radius")
+        if problem.k >= problem.n_q:
+            reason = f"are {problem.k} for {problem.n_q} q samples, too many for a test"
+            raise DataError("features", reason, "use fewer features")
+        return infer(TiltedProblem(problem, self.delta_), "centred")
+
+    def _without_radius(self, what: str) -> RatioProblem:
+        """The problem with radius 0, in the units of the features, and what needs it."""
+        self.problem_._check_unchanged()
+        self.problem_.require_exponential(what)
+        if not np.all(np.isfinite(self.radius_)):
+            raise DataError("radius", "leaves features out, which nothing brings back", "drop these features")
+        problem = self.problem_.with_radius(0.0)
+        return problem if np.all(self.scale_ == 1.0) else problem._in_units(1.0 / self.scale_)
 
     def bootstrap(self, replicates: int = 200, *, rng: Rng = 0, jobs: int = 1, progress: bool = False) -> Array:
         """δ̂ of resampled data, as a check of the formulas for standard errors.
@@ -815,11 +834,14 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             diagnostics = self.diagnostics()
             title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
             parts = (title, self.problem_, self.solution_, diagnostics, inference, refusal, level)
-            return make_report(*parts, self.divergence_, self.scale_)
+            kernel = kernel_features(self.features_, self.problem_.k)
+            return make_report(*parts, self.divergence_, self.scale_, kernel)
 
     def plot(self, *, ax: Any = None) -> Any:
         """The ratio over the columns of the fit if there are one or two, otherwise the coefficients.
 
+        Coefficients are multiplied by the standard deviations of their features, if the rows are in memory, so that
+        they can be compared.
         ``pre.plots`` has more figures, with options.
 
         Parameters
@@ -836,7 +858,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         d = self.n_features_in_
         if d <= 2 and self._shown is not None:
             return plots.plot_ratio(self, columns=tuple(range(d)), ax=ax)
-        return plots.plot_coefficients(self, ax=ax)
+        return plots.plot_coefficients(self, standardise=self.problem_.rows.in_memory, ax=ax)
 
     def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
         """The table of the summary as a data frame.

@@ -17,7 +17,7 @@ from ..data.sources import Source, is_source, open_source
 from ..data.tables import TABLE_SUFFIXES, Table, read_table, table_suffix
 from ..errors import DataError
 
-__all__ = ["in_blocks", "read_rows", "read_sample", "some_rows", "split_likelihood", "width_of"]
+__all__ = ["in_blocks", "pandas_index", "read_rows", "read_sample", "some_rows", "split_likelihood", "width_of"]
 
 #: numbers of a file above which it is read block by block
 IN_MEMORY = COPIED_BYTES // 8
@@ -26,7 +26,7 @@ IN_MEMORY = COPIED_BYTES // 8
 def read_sample(x: Any, name: str) -> Any:
     """A sample that is a path, read: a table or array in memory, or a source of blocks if the file is large.
 
-    Anything else is returned as it is.
+    A pyarrow table loses the index of pandas. Anything else is returned as it is.
 
     Parameters
     ----------
@@ -36,6 +36,9 @@ def read_sample(x: Any, name: str) -> Any:
     name : str
         Argument, for messages.
     """
+    index = pandas_index(x)
+    if index:
+        return x.drop_columns(index)
     several = isinstance(x, list | tuple) and len(x) > 0 and all(isinstance(path, os.PathLike) for path in x)
     if not several and not isinstance(x, str | os.PathLike):
         return x
@@ -48,6 +51,14 @@ def read_sample(x: Any, name: str) -> Any:
             raise
         raise DataError(name, f"{error.argument} {error.reason}", error.remedy) from error
     return source if int(np.prod(source.shape, dtype=int)) > IN_MEMORY else in_memory(source)
+
+
+def pandas_index(x: Any) -> list[str]:
+    """Columns of a pyarrow table that hold the index of the pandas frame that it was made of."""
+    if not hasattr(x, "drop_columns"):
+        return []
+    index = (getattr(x.schema, "pandas_metadata", None) or {}).get("index_columns", [])
+    return [name for name in index if isinstance(name, str) and name in x.column_names]
 
 
 def read_rows(x: Any, name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.escaping import for_html, for_latex, for_terminal
-from .._internal.typing import Array
+from .._internal.typing import Array, Mask
 from .._internal.validation import read_only
 from ..data.tables import as_frame
 from ..problem import RatioProblem
@@ -44,6 +44,8 @@ class Report:
         Lines below the table, as name and text: divergence, certificate, solver, effective sample sizes and so on.
     warnings : tuple of str
         What needs attention; empty if nothing does.
+    kernel : tuple of bool, default ()
+        Which features are those of a kernel: their coefficients are counted instead of printed.
     """
 
     title: str
@@ -52,6 +54,7 @@ class Report:
     level: float
     notes: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
+    kernel: tuple[bool, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -64,8 +67,17 @@ class Report:
         """The table as text."""
         return [_format_row(row) for row in self.values]
 
+    def _printed(self) -> tuple[list[str], list[list[str]], str]:
+        """Names and cells of the rows to print, without those of a kernel, and a line about the latter."""
+        shown = [i for i in range(len(self.names)) if not (self.kernel and self.kernel[i])]
+        others = len(self.names) - len(shown)
+        line = f"{'and ' * bool(shown)}{others} coefficient{'s' * (others > 1)} of a kernel" if others else ""
+        cells = self._cells()
+        return [self.names[i] for i in shown], [cells[i] for i in shown], line
+
     def __str__(self) -> str:
-        cells, names = self._cells(), [for_terminal(name) for name in self.names]
+        printed, cells, of_kernel = self._printed()
+        names = [for_terminal(name) for name in printed]
         first = max([len(n) for n in names] + [8])
         widths = [max([len(h), *(len(row[i]) for row in cells)]) for i, h in enumerate(self.columns)]
         width = max(first + sum(w + 2 for w in widths), 60)
@@ -75,6 +87,7 @@ class Report:
             lines.append(f"{name:<{first}}" + "".join(f"  {c:>{w}}" for c, w in zip(row, widths, strict=True)))
         if len(cells) > MAX_PRINTED_ROWS:
             lines.append(f"and {len(cells) - MAX_PRINTED_ROWS} more")
+        lines += [of_kernel] * bool(of_kernel)
         lines.append("-" * width)
         label = max(len(name) for name, _ in self.notes)
         lines += [f"{name:<{label}}  {text}" for name, text in self.notes]
@@ -83,11 +96,13 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Table for notebooks."""
+        names, cells, of_kernel = self._printed()
         head = "".join(f"<th>{for_html(h)}</th>" for h in ("", *self.columns))
         body = "".join(
             "<tr><th>" + for_html(name) + "</th>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>"
-            for name, row in zip(self.names, self._cells(), strict=True)
+            for name, row in zip(names, cells, strict=True)
         )
+        body += f'<tr><td colspan="{1 + len(self.columns)}">{of_kernel}</td></tr>' if of_kernel else ""
         notes = "".join(f"<tr><th>{for_html(n)}</th><td>{for_html(t)}</td></tr>" for n, t in self.notes)
         warnings = "".join(f"<li>{for_html(text)}</li>" for text in self.warnings)
         warned = f"<ul>{warnings}</ul>" if warnings else ""
@@ -127,7 +142,8 @@ class Report:
 def _format_row(row: Array) -> list[str]:
     """A row as text, with exponents where four decimals would hide a coefficient in very large or small units."""
     size = np.max(np.abs(row[:2]), where=~np.isnan(row[:2]), initial=0.0)
-    plain = size < 1e-12 or 0.001 <= size < 1e5  # round-off of a zero is shown as zero
+    zero = size < 1e-12 and not (len(row) > 1 and np.abs(row[0]) > 1e-3 * row[1] > 0.0)  # but for round-off
+    plain = zero or 0.001 <= size < 1e5
     number = "{:.4f}" if plain else "{:.2e}"
     formats = (number, number, "{:.2f}", "{:.3f}", number, number)
     return [f.format(v) for f, v in zip(formats, row, strict=False)]
@@ -143,6 +159,7 @@ def make_report(
     level: float,
     divergence: float,
     scale: Array,
+    kernel: Mask,
 ) -> Report:
     """Report of a fit.
 
@@ -162,6 +179,8 @@ def make_report(
         The estimated divergence.
     scale : ndarray of shape (k,)
         What the features of the problem have been divided by.
+    kernel : ndarray of bool, shape (k,)
+        Which features are those of a kernel.
     """
     values = (solution.delta / scale)[:, None]
     amount = f"{problem.divergence.replace('kl', 'KL')} {divergence + 0.0:.4g}"  # + 0.0 turns -0 into 0
@@ -188,4 +207,6 @@ def make_report(
     )
     notes.append(("Pareto k", d.tails))
     notes.append(("condition", f"{d.condition:.3g}, distance to the hull {d.hull_distance:.3g}"))
-    return Report(title, problem.feature_names, read_only(values), level, tuple(notes), d.warnings)
+    return Report(
+        title, problem.feature_names, read_only(values), level, tuple(notes), d.warnings, tuple(kernel.tolist())
+    )

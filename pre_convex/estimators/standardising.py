@@ -17,7 +17,7 @@ from ..data.rows import Rows
 from ..data.scaled import Scaled
 from ..problem import RatioProblem
 
-__all__ = ["feature_units", "in_units", "kernels_of", "own_scale", "parts_of"]
+__all__ = ["feature_units", "in_units", "kernel_features", "kernels_of", "own_scale", "parts_of"]
 
 #: share of a mean below which a standard deviation is round-off
 ROUND_OFF = 1e-13
@@ -53,6 +53,17 @@ def feature_units(problem: RatioProblem, features: FeatureMap) -> Array:
     if problem.rows_p is not None and not unit.all():
         unit = np.where(unit > 0.0, unit, _spread(problem.rows_p))
     return read_only(np.where((unit > 0.0) & ~own_scale(features, problem.k), unit, 1.0))
+
+
+def kernel_features(features: FeatureMap, k: int) -> Mask:
+    """Which of the k features are those of kernels."""
+    parts = parts_of(features.part if isinstance(features, Scaled) else features)
+    kernels = [part for part in parts if isinstance(part, Kernel)]
+    if not kernels or len(kernels) == len(parts):
+        return np.full(k, bool(kernels))
+    first: Any = kernels[0]
+    widths = [np.shape(part(first.points[:1]))[1] for part in parts]
+    return np.repeat([isinstance(part, Kernel) for part in parts], widths)
 
 
 def in_units(function: Any, unit: Array) -> Any:

@@ -202,16 +202,18 @@ def plot_coefficients(
     level, standardise = as_fraction(level, "level"), as_flag(standardise, "standardise")
     unit = base_moments(fit.problem_)[1] * fit.scale_ if standardise else np.ones(fit.problem_.k)
     interval: Interval | None = None
-    rank = np.abs(fit.delta_ * unit)
-    note = ""
+    estimate, note = fit.delta_, ""
+    rank = np.abs(estimate * unit)
     try:
         interval = fit.conf_int(level)
     except DataError as error:
         note = no_intervals(error)
     else:
-        rank = np.abs(interval.estimate) / np.where(interval.std_error > 0.0, interval.std_error, np.inf)
+        estimate, error_of = interval.estimate, interval.std_error
+        rank = np.divide(np.abs(estimate), error_of, out=np.zeros(len(estimate)), where=error_of > 0.0)
+        rank[np.isinf(estimate)] = np.inf  # on the boundary
     order = np.argsort(-rank, kind="stable")[:MAX_NAMES]
-    value, at = (fit.delta_ * unit)[order], np.arange(len(order))
+    value, at = (estimate * unit)[order], np.arange(len(order))
     ax, is_new = axes_of(ax, 6.8, 1.6 + 0.23 * max(len(order), 4))
     ax.axvline(0.0, color="black", linewidth=0.9, zorder=1)
     if interval is None:
@@ -220,6 +222,10 @@ def plot_coefficients(
         lower, upper = (interval.lower * unit)[order], (interval.upper * unit)[order]
         ax.hlines(at, lower, upper, color=BLUE, linewidth=1.8, zorder=2)
     ax.plot(value, at, "o", color=BLUE, markersize=5, zorder=3)
+    for y in at[np.isinf(value)]:
+        sign = np.sign(value[y])
+        side = {"x": 0.5 + 0.49 * sign, "ha": "right" if sign > 0.0 else "left", "transform": ax.get_yaxis_transform()}
+        ax.text(y=y, s="∞" if sign > 0.0 else "−∞", color=BLUE, va="center", **side)
     names = labels(fit.feature_names_, order)
     name_rows(ax, names)
     ax.set_xlabel("δ · standard deviation of the feature" if standardise else "δ")

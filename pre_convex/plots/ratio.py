@@ -10,6 +10,7 @@ import numpy as np
 from .._internal.typing import Array
 from .._internal.validation import MAX_ENTRY, as_flag, as_fraction, as_vector, preview
 from ..errors import DataError
+from ..estimators.mixture import MixtureKLIEP
 from ..estimators.posterior_ratio import PosteriorRatio
 from .canvas import (
     BLUE,
@@ -31,12 +32,14 @@ __all__ = ["plot_ratio"]
 
 #: points along a curve, and along each side of a contour plot
 CURVE_POINTS, CONTOUR_POINTS = 240, 70
+#: log r that stands for a ratio of zero
+LOWEST = -700.0
 #: maximum number of sample points drawn
 MAX_POINTS = 1500
 
 
 def plot_ratio(
-    fit: PosteriorRatio,
+    fit: PosteriorRatio | MixtureKLIEP,
     x: Any = None,
     *,
     columns: int | str | Sequence[int | str] = (0,),
@@ -52,7 +55,7 @@ def plot_ratio(
 
     Parameters
     ----------
-    fit : PosteriorRatio
+    fit : PosteriorRatio or MixtureKLIEP
         A fitted estimator.
     x : array of shape (n, d) or data frame, optional
         A reference sample: it gives the ranges and the values of the other columns, and is drawn as points. By default
@@ -81,7 +84,8 @@ def plot_ratio(
     >>> plot_ratio(PosteriorRatio().fit(x_p, x_q)).get_xlabel()
     'x0'
     """
-    rows = _own_rows(fit) if x is None else as_fit(fit)._rows(x)
+    mixture = isinstance(fit, MixtureKLIEP)
+    rows = _own_rows(fit) if x is None else (fit if mixture else as_fit(fit))._rows(x)
     level, log = as_fraction(level, "level"), as_flag(log, "log")
     names = [str(c) for c in getattr(fit, "feature_names_in_", [f"x{i}" for i in range(rows.shape[1])])]
     wanted = columns if isinstance(columns, list | tuple) else [columns]
@@ -111,16 +115,20 @@ def plot_ratio(
     return ax
 
 
-def _own_rows(fit: PosteriorRatio) -> Array:
+def _own_rows(fit: PosteriorRatio | MixtureKLIEP) -> Array:
     """The q rows that the fit keeps."""
+    if isinstance(fit, MixtureKLIEP):
+        return fit._rows_to_show()
     shown = as_fit(fit)._shown
     if shown is None:
         raise DataError("x", "is missing, and the fit has not kept rows of its q sample", "pass the q sample")
     return shown[0]
 
 
-def _centre(fit: PosteriorRatio, rows: Array, own: bool) -> Array:
+def _centre(fit: PosteriorRatio | MixtureKLIEP, rows: Array, own: bool) -> Array:
     """Means of the columns, weighted by the base weights if these are rows of the fit."""
+    if isinstance(fit, MixtureKLIEP):
+        return np.asarray(rows.mean(axis=0))
     problem = fit.problem_
     if own and fit._shown is not None:
         return np.asarray(np.average(rows, axis=0, weights=fit._shown[1]))
@@ -144,8 +152,12 @@ def _grid(values: Array, count: int) -> Array:
     return np.linspace(low - pad, high + pad, count)
 
 
-def _evaluate(fit: PosteriorRatio, points: Array, level: float) -> tuple[Array, Array | None, Array | None, str]:
+def _evaluate(
+    fit: PosteriorRatio | MixtureKLIEP, points: Array, level: float
+) -> tuple[Array, Array | None, Array | None, str]:
     """Log ratio, its limits or ``None``, and a line for the title if there are none."""
+    if isinstance(fit, MixtureKLIEP):
+        return np.maximum(fit.log_ratio(points), LOWEST), None, None, ""
     try:
         interval = fit.log_ratio_interval(points, level)
     except DataError as error:

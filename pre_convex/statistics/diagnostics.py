@@ -412,7 +412,8 @@ def _weight_warnings(
             )
     if ess_mu < min(needed, EVEN * n_q) and not sharp["q"]:
         notes.append(
-            f"ESS of the weights is {ess_mu:.0f}: few q samples resemble the p side, and the ratio depends on them"
+            f"ESS of the weights is {ess_mu:.0f}: few q samples resemble the p side, and the ratio depends on them; "
+            "a larger radius or fewer features help"
         )
     for name, value in zip(("p weights", "weights"), tails, strict=True):
         if value > MAX_PARETO_K:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import pre_convex as pre
@@ -150,3 +152,109 @@ def test_targets_by_name_leave_other_features_out():
     fit = pre.Balance().fit(X, targets={"dose": 0.2})
     assert fit.feature_names_ == ("dose",)
     assert fit.weights_ @ X["dose"] == pytest.approx(0.2)
+
+
+# --- targets and columns by name ---
+
+
+def survey(n=400, seed=3):
+    """A sample with categories, numbers, an outcome and design weights."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n, p=[0.6, 0.4]),
+            "age": rng.choice(["young", "middle", "old"], n, p=[0.2, 0.3, 0.5]),
+            "household": rng.integers(1, 6, n),
+            "votes": rng.integers(0, 2, n),
+            "weight": rng.uniform(50.0, 150.0, n),
+        }
+    )
+
+
+BY_CATEGORY = {"sex": {"f": 26000, "m": 24000}, "age": {"young": 14000, "middle": 16000, "old": 20000}}
+BY_FEATURE = {"sex[T.m]": 24000, "age[T.old]": 20000, "age[T.young]": 14000}
+
+
+def test_targets_by_category_are_those_of_the_formula():
+    table = survey()
+    given = {"y": "votes", "base_weights": "weight", "total": 50000.0}
+    named = pre.Balance().fit(table, targets=BY_CATEGORY, **given)
+    formula = pre.Balance(formula="sex + age").fit(table, targets=BY_FEATURE, **given)
+    assert named.weights_ == pytest.approx(formula.weights_, rel=1e-8)
+    assert named.effect_.std_error == pytest.approx(formula.effect_.std_error, rel=1e-8)
+    for column, sizes in BY_CATEGORY.items():
+        for category, size in sizes.items():
+            assert named.weights_[table[column] == category].sum() == pytest.approx(size, rel=1e-8)
+    shares = {"sex": {"f": 0.52, "m": 0.48}, "household": 2.5}
+    assert pre.Balance().fit(table, targets=shares).feature_names_ == ("sex=m", "household")
+
+
+def test_every_kind_of_table_has_columns_by_name(tmp_path):
+    table = survey()
+    table.to_csv(tmp_path / "table.csv", index=False)
+    table.to_parquet(tmp_path / "table.parquet", index=False)
+    files = [tmp_path / "table.csv", str(tmp_path / "table.parquet")]
+    kinds = [pl.from_pandas(table), pa.Table.from_pandas(table), *files]
+    fits = [
+        pre.Balance().fit(kind, y="votes", base_weights="weight", targets=BY_CATEGORY, total=50000.0)
+        for kind in [table, *kinds]
+    ]
+    assert len({fit.effect_.estimate for fit in fits}) == 1
+    numbers = table.drop(columns=["sex", "age"])
+    by_name = pre.Balance().fit(numbers, "votes", "weight")
+    arrays = pre.Balance().fit(numbers[["household"]], numbers["votes"], numbers["weight"])
+    assert by_name.feature_names_ == ("household",)
+    assert str(by_name.effect_) == str(arrays.effect_)
+    formula = pre.Balance(formula="sex + age").fit(tmp_path / "table.csv", "votes", "weight")
+    assert str(formula.effect_) == str(pre.Balance(formula="sex + age").fit(table, "votes", "weight").effect_)
+
+
+@pytest.mark.parametrize(
+    ("argument", "changes"),
+    [
+        ("targets", {"targets": {"age": {"young": 0.4, "old": 0.6}}}),
+        ("targets", {"targets": {"sex": {"f": 0.5, "m": 0.4, "d": 0.1}}}),
+        ("targets", {"targets": {"sex": {"f": 0.5, "m": 0.4}}}),
+        ("targets", {"targets": BY_CATEGORY}),
+        ("targets", {"targets": {"sex": 0.5}}),
+        ("targets", {"targets": {"town": {"a": 1.0}}}),
+        ("targets", {"targets": {"sex": {}}}),
+        ("X", {"targets": [0.5]}),
+        ("y", {"y": "vote"}),
+        ("y", {"y": [np.nan] * 400}),
+        ("base_weights", {"X": np.zeros((400, 1)), "base_weights": "weight"}),
+    ],
+)
+def test_targets_and_columns_that_do_not_fit_are_refused(argument, changes):
+    with pytest.raises(pre.DataError) as error:
+        pre.Balance().fit(**{"X": survey(), "targets": {"household": 2.5}, **changes})
+    assert error.value.argument == argument
+
+
+def test_limits_are_in_units_of_the_population():
+    table = survey()
+    given = {"base_weights": "weight", "targets": BY_CATEGORY, "total": 50000.0}
+    assert pre.Balance().fit(table, **given).weights_.max() > 250.0
+    assert pre.Balance(max_weight=250.0).fit(table, **given).weights_.max() == pytest.approx(250.0)
+    for name, value in {"max_weight": 120.0, "bounds": (0.8, 1.2)}.items():  # both leave no room for the total
+        with pytest.raises(pre.DataError) as error:
+            pre.Balance(**{name: value}).fit(table, **given)
+        assert error.value.argument == name
+        assert "total 50000" in error.value.reason
+    with pytest.raises(pre.DataError) as error:
+        pre.Balance(max_weight=250.0).fit(table, targets={"household": 2.5})
+    assert error.value.argument == "max_weight"
+
+
+def test_totals_without_their_size_are_pointed_out():
+    with pytest.raises(pre.InfeasibleError, match="pass total, the size of the population"):
+        pre.Balance(formula="sex + age").fit(survey(), targets=BY_FEATURE)
+
+
+def test_groups_that_do_not_overlap_are_pointed_out():
+    table = survey()
+    with pytest.raises(pre.InfeasibleError, match="outside the range of the control rows, 0 to 0"):
+        pre.Balance(formula="sex").fit(table, table["sex"] == "m")
+    with pytest.raises(pre.DataError, match="1 for treated") as error:
+        pre.Balance(formula="age").fit(table, "sex")
+    assert error.value.argument == "treatment"

@@ -80,7 +80,8 @@ def test_columns_are_chosen_by_name(folder, run_here):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ((), ("line 2, column 'id' holds 'p0'", "--categorical id", "--exclude id")),
+        ((), ("columns id and sex hold text", "--key id --categorical sex", "--exclude")),
+        (("--categorical", "sex"), ("line 2, column 'id' holds 'p0'", "--categorical id", "--key id", "--exclude id")),
         (("--key", "id"), ("column 'sex' holds", "--categorical sex")),
         (("--key", "id", "--categorical", "sex"), ("q.csv", "line 5, column 'dose' is missing", "--drop-missing")),
     ],
@@ -172,3 +173,30 @@ def test_a_fit_with_chosen_features_is_written_and_used_again(folder, run_here):
     assert result.returncode == 0, result.stderr
     again = run_here("predict", "out/fit.npz", "p.csv", "--key", "id", "--out", "r.csv", cwd=folder)
     assert again.returncode == 0, again.stderr
+
+
+def test_a_penalty_by_its_name_is_its_norm(folder, run_here):
+    names = ("fit", "p.csv", "q.csv", *OPTIONS, "--radius", "0.1")
+    lasso = run_here(*names, "--penalty", "l1", cwd=folder)
+    assert "in norm inf" in lasso.stdout
+    assert lasso.stdout == run_here(*names, "--norm", "inf", cwd=folder).stdout
+    assert "debiased()" not in lasso.stdout  # for Python only
+    both = run_here(*names, "--penalty", "l1", "--norm", "1", cwd=folder)
+    assert (both.returncode, "--penalty" in both.stderr) == (2, True)
+
+
+def test_a_decimal_comma_is_pointed_out(folder, run_here):
+    pd.read_csv(folder / "q.csv")[["age"]].assign(n=1).to_csv(folder / "comma.csv", index=False, sep=";", decimal=",")
+    result = run_here("fit", "p.csv", "comma.csv", "--columns", "age", cwd=folder)
+    assert (result.returncode, "decimal point" in result.stderr) == (2, True)
+    with pytest.raises(pre.DataError, match="decimal point"):
+        pre.KLIEP().fit(folder / "comma.csv", folder / "comma.csv")
+
+
+def test_a_lesson_is_kept_unless_it_has_changed(tmp_path, run_here):
+    command = ("teach", "4", "--no-open")
+    first, again = (run_here(*command, cwd=tmp_path) for _ in range(2))
+    assert (again.returncode, again.stdout) == (0, first.stdout)
+    (tmp_path / "lessons" / "04_dual.py").write_text("notes of my own")
+    assert run_here(*command, cwd=tmp_path).returncode == 2
+    assert (tmp_path / "lessons" / "04_dual.py").read_text() == "notes of my own"

@@ -138,6 +138,7 @@ VALUES: dict[tuple[str, ...], list[tuple[str, ...]]] = {
         ("--radius", "infinite", "inf"),
         ("--radius", "text", "big"),
         ("--norm", "unknown", "3"),
+        ("--penalty", "unknown", "lasso"),
         ("--level", "too large", "2"),
         ("--level", "NaN", "nan"),
         ("--level", "text", "high"),

@@ -75,6 +75,7 @@ EXEMPT: dict[str, str] = {
     "explain_all": "passes its arguments to explain",
     "LSIF": "passes its parameters to PosteriorRatio",
     "PosteriorRatio.plot.ax": "passed to the plots",
+    "MixtureKLIEP.plot.ax": "passed to the plots",
     **{key: why for part in PARTS.values() for key, why in getattr(part, "EXEMPT", {}).items()},
 }
 #: parameters that are arrays in every entry point, and their kinds

@@ -270,6 +270,14 @@ def named_by_order(svg):
     return re.sub(r'(?<= id=")[^"]+|(?<=#)[^"()]+(?=[")])', lambda found: order.get(found[0], found[0]), svg)
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "examples").glob("*.md")), ids=lambda page: page.stem)
+def test_the_figure_of_an_example_is_shown(page):
+    text = page.read_text(encoding="utf-8")
+    drawn = "\nfigure = " in text or "\nfigure, " in text
+    assert drawn == (f"]({page.stem}.png)" in text)
+    assert drawn == page.with_suffix(".png").is_file(), "make picture"
+
+
 def test_the_picture_is_what_its_script_draws(monkeypatch):
     matplotlib = pytest.importorskip("matplotlib", reason="needs the extra 'plot'")
     monkeypatch.syspath_prepend(ROOT / "docs")

@@ -102,3 +102,14 @@ def test_the_landmarks_of_frames_are_matched_by_name():
         plain = pre.KLIEP(kernel, radius=0.1).fit(x_p, x_q)
         named = pre.KLIEP(kernel, radius=0.1).fit(pd.DataFrame(x_p, columns=["u", "v"]), frame)
         np.testing.assert_allclose(named.log_ratio(frame), plain.log_ratio(x_q), atol=1e-6)
+
+
+def test_coefficients_of_a_kernel_are_counted_in_a_summary():
+    rng = np.random.default_rng(5)
+    x_p, x_q = rng.normal(0.5, 1.0, (60, 1)), rng.normal(0.0, 1.0, (80, 1))
+    features = pre.Linear() + pre.Kernel(landmarks=7)
+    report = pre.KLIEP(features, radius=0.1).fit(x_p, x_q).summary()
+    assert "and 7 coefficients of a kernel" in str(report)
+    assert "and 7 coefficients of a kernel" in report._repr_html_()
+    assert len(report.to_frame()) == 8
+    assert "radius of 0" not in str(report)  # which a kernel cannot have

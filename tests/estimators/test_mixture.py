@@ -85,3 +85,16 @@ def test_it_is_an_estimator_of_scikit_learn():
     np.testing.assert_array_equal(clone(fit).fit(x_p, x_q).ratio(x_q), fit.ratio(x_q))
     assert "gap" in fit.summary()
     assert "model" not in pre.KLIEP().get_params()
+
+
+def test_a_mixture_reads_files_and_is_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(4)
+    x_p, x_q = rng.normal(0.5, 1.0, (60, 2)), rng.normal(0.0, 1.0, (80, 2))
+    for name, x in {"p": x_p, "q": x_q}.items():
+        np.savetxt(tmp_path / f"{name}.csv", x, delimiter=",", header="age,dose", comments="", fmt="%.17g")
+    fit = pre.KLIEP(model="mixture", length_scale=1.0).fit(x_p, x_q)
+    other = pre.KLIEP(model="mixture", length_scale=1.0).fit(tmp_path / "p.csv", tmp_path / "q.csv")
+    assert other.ratio(tmp_path / "q.csv") == pytest.approx(fit.ratio(x_q))
+    assert other.plot().get_ylabel() == "dose"
+    assert pre.plots.plot_ratio(fit, x_q, columns=1).get_xlabel() == "x1"

@@ -152,3 +152,17 @@ def test_the_name_of_a_series_is_kept():
         np.testing.assert_array_equal(fit.log_ratio(frame), fit.log_ratio(series(x_q[:, 0], "grid")))
         for name_p, name_q in ((None, None), ("treated", "control")):
             assert pre.KLIEP().fit(series(x_p[:, 0], name_p), series(x_q[:, 0], name_q)).feature_names_ == ("x0",)
+
+
+def test_a_score_test_is_the_same_for_every_radius():
+    rng = np.random.default_rng(8)
+    x_p, x_q = rng.normal(0.3, 1.0, (80, 3)), rng.normal(0.0, [1.0, 2.0, 0.5], (120, 3))
+    exact = pre.KLIEP().fit(x_p, x_q).score_test()
+    for options in ({"radius": 0.4}, {"radius": "cv", "penalty": "l1"}, {"radius": [0.1, 0.0, 0.2]}):
+        test = pre.KLIEP(**options).fit(x_p, x_q).score_test()
+        assert (test.df, test.statistic) == (3, pytest.approx(exact.statistic, rel=1e-9))
+    apart = pre.KLIEP(radius="cv").fit(x_p + 9.0, x_q)  # no weights match these means
+    assert apart.score_test().p_value < 1e-10
+    for fit in (pre.KLIEP(pre.Kernel(), radius=0.5), pre.KLIEP(radius=[0.1, np.inf, 0.0])):
+        with pytest.raises(pre.DataError):
+            fit.fit(x_p, x_q).score_test()

@@ -69,3 +69,12 @@ def test_names_are_escaped_in_every_format():
     body = report.to_latex().splitlines()[4:6]
     assert body[0].startswith("{[}10, 20)")
     assert all(row.endswith(r"\\") and row.count(" & ") == 6 for row in body)
+
+
+def test_a_coefficient_of_a_huge_square_is_not_shown_as_zero():
+    rng = np.random.default_rng(0)
+    x_p, x_q = 1e7 * rng.normal(0.1, 1.2, (400, 1)), 1e7 * rng.normal(0.0, 1.0, (400, 1))
+    report = str(pre.KLIEP("polynomial").fit(x_p, x_q).summary())
+    (square,) = (line for line in report.splitlines() if line.startswith("x0^2"))
+    assert "e-1" in square.split()[1]
+    assert "e-1" in square.split()[2]

@@ -89,3 +89,14 @@ def test_standardised_coefficients_do_not_depend_on_units(name):
     values = plot_coefficients(fit, standardise=True).lines[-1].get_xdata()
     spread = np.sqrt(np.exp(fit.problem_.log_base) @ np.square(x - np.exp(fit.problem_.log_base) @ x))
     np.testing.assert_allclose(np.sort(values), np.sort(fit.delta_ * spread))
+
+
+def test_a_coefficient_on_the_boundary_is_marked():
+    rng = np.random.default_rng(0)
+    x_p = np.column_stack([np.zeros(100), rng.normal(size=100)])
+    x_q = np.column_stack([np.arange(150) % 2, rng.normal(size=150)])
+    with pytest.warns(pre.PreConvexWarning):
+        fit = pre.KLIEP().fit(x_p, x_q)
+    ax = drawn(plot_coefficients(fit), "boundary")
+    assert [text.get_text() for text in ax.texts] == ["−∞"]
+    assert ax.get_yticklabels()[0].get_text() == "x0"
