@@ -1,8 +1,9 @@
 """Switch off one special case of the Newton engine at a time, and count the answers that are lost.
 
 Three sources of problems: a slice of the campaign's random problems, the sets of the solver benchmark, and realistic
-problems (``realistic.py``). An answer is proven if its status is OPTIMAL, BOUNDARY with a gap within the tolerance, or
-INFEASIBLE. A special case is switched off only on the problems that reach it; on the others nothing would change.
+problems (``realistic.py`` and ``realistic_tables.py``). An answer is proven if its status is OPTIMAL, BOUNDARY with a
+gap within the tolerance, or INFEASIBLE. A special case is switched off only on the problems that reach it; on the
+others nothing would change.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from pre_convex_lab.solvers.sets import DEFAULT_SETS, load_set
 from random_problems import feasible, infeasible
 from realistic import realistic
+from realistic_tables import table as table_of_users
 from special_cases import SPECIAL_CASES, SpecialCase, off, watch
 from storing import markdown_table, quote, store
 
@@ -35,6 +37,8 @@ REPEATS = 3
 #: slower means more than this factor
 SLOWER = 2.0
 SOURCES = ("campaign", "benchmark", "realistic")
+#: tables as users have them, for each draw of the realistic problems
+TABLES = 300
 
 #: other counts that the table shows where they are not zero
 MORE = {"other_status": "with another status", "fewer_zeros": "less sparse", "slower": "slower"}
@@ -87,6 +91,8 @@ def problems(every: int, sources: tuple[str, ...] = SOURCES, draws: int = 1) -> 
     if "realistic" in sources:
         for family, problem in realistic(draws):
             yield Named("realistic", family, problem)
+        for number in range(draws * TABLES):
+            yield Named("realistic", "tables", table_of_users(number))
 
 
 def fresh(problem: pre.RatioProblem) -> pre.RatioProblem:

@@ -27,6 +27,16 @@ solve = import_module("pre_convex.solvers.solve")  # the package has a function 
 Function = Callable[..., Any]
 
 
+def _found_by_name(function: Function) -> Function:
+    """The function that the module of certificates has under this name when it is called."""
+    return lambda *arguments: vars(certificate)[function.__name__](*arguments)
+
+
+certificate.LIFTS = tuple(
+    tuple((_found_by_name(method), room) for method, room in methods) for methods in certificate.LIFTS
+)
+
+
 def always(result: Any, arguments: tuple[Any, ...]) -> bool:
     """Every call counts."""
     return True

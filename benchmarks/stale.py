@@ -92,7 +92,7 @@ RESULTS: dict[str, Result] = {
     "ablation": Result(
         _csv("ablation", "ablation-first-edition"),  # the second is of version 0.1, and stays as it is
         "make ablation ARGS=--store",
-        (*ENGINE, *_scripts("ablation", "special_cases", "realistic", "random_problems"), *SETS),
+        (*ENGINE, *_scripts("ablation", "special_cases", "realistic", "realistic_tables", "random_problems"), *SETS),
         (("docs/ablation.md", "ablation"),),
     ),
     "adversary": Result(

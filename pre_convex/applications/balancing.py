@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -29,7 +29,7 @@ from ..errors import DataError, InfeasibleError
 from ..estimators.posterior_ratio import UnfittedError
 from ..penalties.radius import as_radius
 from ..problem import RatioProblem
-from ..solution import Solution
+from ..solution import Solution, Status
 from ..solvers import Settings, solve
 from ..statistics.balance import BalanceTable
 from ..statistics.effects import Effect, weighted_mean
@@ -43,6 +43,8 @@ __all__ = ["Balance"]
 ESTIMANDS = ("ATT", "ATE", "ATC")
 #: covariates that an error names
 MAX_NAMES = 6
+#: factors of wider bounds and larger weights that are tried if there is no solution
+WIDER = (1.1, 1.2, 1.35, 1.5, 2.0, 3.0, 5.0, 10.0)
 TREATED, CONTROL, SAMPLE = "treated", "control", "sample"
 
 
@@ -258,29 +260,47 @@ class Balance(BaseEstimator):  # type: ignore[misc]
         radius = as_radius(self.radius, names)
         if np.ndim(radius) == 0 and radius:
             radius = np.full(len(names), radius)
-        problem = RatioProblem(
-            np.zeros(len(names)),
-            (F[rows] - target) / unit,
-            safe_log(base[rows]),
-            radius,
-            feature_names=names,
-            divergence=self.divergence,
-            bounds=self._bounds(rows, scale),
-            max_weight=self.max_weight if total is None or self.max_weight is None else self.max_weight / total,
-        )
+
+        def limited(bounds: Any, max_weight: float | None) -> RatioProblem:
+            return RatioProblem(
+                np.zeros(len(names)),
+                (F[rows] - target) / unit,
+                safe_log(base[rows]),
+                radius,
+                feature_names=names,
+                divergence=self.divergence,
+                bounds=_bounds(bounds, rows, scale),
+                max_weight=max_weight if total is None or max_weight is None else max_weight / total,
+            )
+
+        problem = limited(self.bounds, self.max_weight)
         try:
             return Group(rows, problem, solve(problem, tol=self.tol, settings=self.settings))
         except InfeasibleError as error:
-            limits = {"widen the bounds": self.bounds, "raise max_weight": self.max_weight}
-            said = _in_words(error, problem, [text for text, limit in limits.items() if limit is not None])
+            said = _in_words(error, problem, self._wider(limited))
             raise _out_of_range(said, name, F[rows], names, target, total) from error
 
-    def _bounds(self, rows: Mask, scale: float) -> Any:
-        """Bounds of some rows; malformed ones are left to the checks of the problem."""
-        if not isinstance(self.bounds, list | tuple) or len(self.bounds) != 2:
-            return self.bounds
-        pair = [np.asarray(x)[rows] if np.shape(x) == rows.shape else x for x in self.bounds]
-        return pair if scale == 1.0 else [scale * np.asarray(x, dtype=float) for x in pair]
+    def _wider(self, limited: Callable[[Any, float | None], RatioProblem]) -> dict[str, dict[str, Any]]:
+        """Remedies by wider bounds or a larger weight, if these help: text and parameters, if those were found."""
+
+        def feasible(bounds: Any, max_weight: float | None) -> bool:
+            found = solve(limited(bounds, max_weight), settings=self.settings, check=False)
+            return found.status in (Status.OPTIMAL, Status.BOUNDARY)
+
+        remedies: dict[str, dict[str, Any]] = {}
+        if self.bounds is not None and feasible(None, self.max_weight):
+            low, high = self.bounds
+            numbers = np.ndim(low) == np.ndim(high) == 0
+            pairs = [(float(f"{low / f:.3g}"), float(f"{high * f:.3g}")) for f in WIDER] if numbers else []
+            pair = next((pair for pair in pairs if feasible(pair, self.max_weight)), None)
+            remedies[f"widen the bounds{f' to {pair}' if pair else ''}"] = {"bounds": pair} if pair else {}
+        if self.max_weight is not None and feasible(self.bounds, None):
+            weights = (float(f"{self.max_weight * f:.3g}") for f in WIDER)
+            weight = next((weight for weight in weights if feasible(self.bounds, weight)), None)
+            remedies[f"raise max_weight{f' to {weight:g}' if weight else ''}"] = (
+                {"max_weight": weight} if weight else {}
+            )
+        return remedies
 
     def _check_total(self, base: Array, design: float, total: float | None) -> None:
         """Raise if weights within the limits cannot sum to the total, in units of the population."""
@@ -464,6 +484,14 @@ def _treatment_effect(
     return Effect(estimand, estimate, error, read_only(influence))
 
 
+def _bounds(bounds: Any, rows: Mask, scale: float) -> Any:
+    """Bounds of some rows; malformed ones are left to the checks of the problem."""
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        return bounds
+    pair = [np.asarray(x)[rows] if np.shape(x) == rows.shape else x for x in bounds]
+    return pair if scale == 1.0 else [scale * np.asarray(x, dtype=float) for x in pair]
+
+
 def _base_weights(x: Any, n: int) -> Array:
     """Base weights, equal by default."""
     if x is None:
@@ -484,8 +512,8 @@ def _outcome(x: Any, n: int) -> Array:
     return as_vector(values, "y", n)
 
 
-def _in_words(error: InfeasibleError, problem: RatioProblem, wider: list[str]) -> InfeasibleError:
-    """The same error in terms of covariates and weights, with the radius that would work, and the limits to widen."""
+def _in_words(error: InfeasibleError, problem: RatioProblem, wider: dict[str, dict[str, Any]]) -> InfeasibleError:
+    """The same error in terms of covariates and weights, with the radius and the wider limits that would work."""
     within = " within the bounds" if problem.link.bounded else ""
     conflict = error.conflict
     more = len(conflict) - MAX_NAMES
@@ -508,6 +536,7 @@ def _in_words(error: InfeasibleError, problem: RatioProblem, wider: list[str]) -
         remedies.append(f"pass radius={{{radii}{f', ...: {rest:g}' if rest else ''}}}, in standard deviations")
         advice = ({"radius": {**larger, **({...: rest} if rest else {})}},)
     remedies += [*wider, "leave covariates out"]
+    advice += tuple(parameters for parameters in wider.values() if parameters)
     message = f"{reason} Remedies: {'; '.join(remedies)}."
     return InfeasibleError(message, error.solution, error.hull, error.outside, error.advised_relaxation, advice)
 

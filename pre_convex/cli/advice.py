@@ -45,9 +45,10 @@ def advising_options(*others: str, each: bool = False) -> Iterator[None]:
         yield
     except InfeasibleError as error:
         facts, _, remedies = str(error).partition(" Remedies: ")
-        advised = [one["radius"] for one in error.advice]
+        advised = [one["radius"] for one in error.advice if "radius" in one]
         radii = [max(radius.values()) if each and isinstance(radius, dict) else radius for radius in advised]
         options = [f"--radius {radius}" for radius in radii if isinstance(radius, str | float)]
+        options += [f"--max-weight {one['max_weight']:g}" for one in error.advice if "max_weight" in one]
         texts = [f"pass {' or '.join(options)}"] if options else []
         if error.drop and f"drop {error.drop[0]}" in remedies:  # several columns may belong to one of categories
             names = dict.fromkeys(name.split("=")[0] for name in error.drop)

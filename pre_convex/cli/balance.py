@@ -86,8 +86,7 @@ def balance(
     roles = {"--treatment": treatment} | ({} if outcome is None else {"--outcome": outcome})
     (sample,), _ = read_samples((table,), wanted, [roles])
     report_dropped((table,), (sample,))
-    limits = ["pass a larger --max-weight"] * (max_weight is not None)
-    with advising_options(*limits, "pass --exclude with some of the columns", each=True):
+    with advising_options("pass --exclude with some of the columns", each=True):
         fitted.fit(sample.table, sample.others["--treatment"], sample.others.get("--outcome"))
     show(fitted.summary())
     if out is not None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._internal.typing import Array, Mask
 from .._internal.validation import duplicate, first_line, parse_number
 from ..errors import DataError, MissingExtraError
-from .csv_files import cell_number, has_decimal_comma, open_csv
+from .csv_files import cell_number, has_decimal_comma, is_row_index, open_csv
 from .files import check_regular_file, unreadable
 from .tables import read_table, table_suffix
 
@@ -147,12 +147,17 @@ def _csv_cells(path: Path) -> Cells:
             raise DataError(path, "is empty", "write a header line, then rows")
         if all(_is_number(cell) for cell in header):
             raise DataError(path, "has numbers in its first line", "add a header line with column names")
-        _check_names(path, header)
+        _check_names(path, header[1:] if header[0] == "" else header)
         rows = list(lines)
     if not rows:
         raise DataError(path, "has a header but no rows", "add at least one row")
     columns = zip(*rows, strict=True)
-    return Cells(path, {name: _objects(cells) for name, cells in zip(header, columns, strict=True)}, 2)
+    found = Cells(path, {name: _objects(cells) for name, cells in zip(header, columns, strict=True)}, 2)
+    if header[0] == "":
+        index = found.columns.pop("")
+        if not found.columns or not all(map(_is_number, index)) or not is_row_index(np.array(index, dtype=float)):
+            _check_names(path, header)
+    return found
 
 
 def _objects(values: Sequence[Any]) -> NDArray[Any]:

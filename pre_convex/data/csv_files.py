@@ -11,11 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from .._internal.typing import Array
 from .._internal.validation import parse_number
 from ..errors import DataError
 from .files import CORRUPT_FILE_ERRORS, GUARDED_BYTES, MAX_RATIO
 
-__all__ = ["CsvLines", "cell_number", "has_decimal_comma", "open_csv"]
+__all__ = ["CsvLines", "cell_number", "has_decimal_comma", "is_row_index", "open_csv"]
 
 #: separators that are looked for in the header; the first wins a tie
 SEPARATORS = ",;\t|"
@@ -49,6 +52,11 @@ def has_decimal_comma(cell: str) -> bool:
     (True, False)
     """
     return re.fullmatch(r"[+-]?\d+,\d+", cell.strip()) is not None
+
+
+def is_row_index(values: Array) -> bool:
+    """Whether a column without a name holds row numbers, as pandas writes them: whole, and each of them once."""
+    return bool(np.all(values == np.round(values)) and len(np.unique(values)) == len(values))
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from .._internal.typing import Array
 from .._internal.validation import as_choice, as_matrix, column_names, duplicate, first_line, parse_number, read_only
 from ..errors import DataError, MissingExtraError
-from .csv_files import cell_number, has_decimal_comma, open_csv
+from .csv_files import cell_number, has_decimal_comma, is_row_index, open_csv
 from .files import check_regular_file, read_npz, unreadable
 from .parquet import ParquetSource
 
@@ -83,7 +83,7 @@ def read_table(path: str | Path, columns: Sequence[str] = ()) -> Table:
     ----------
     path : str or Path
         ``.csv``, ``.tsv`` and the same with ``.gz``: a header line, then numbers; an empty cell or line is an error,
-        and the separator is detected. ``.parquet``: read with pyarrow,
+        the separator is detected, and the index that pandas writes is left out. ``.parquet``: read with pyarrow,
         polars or pandas, whichever is installed. ``.npz``: an array ``x`` of shape (n, d) and, optionally, names
         ``columns``; other arrays of length n, such as a log-likelihood, become further columns.
     columns : sequence of str, default ()
@@ -130,7 +130,12 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Arra
         rows = [_csv_row(path, lines.number, line, header, positions) for line in lines]
     if not rows:
         raise DataError(path, "has a header but no rows", "add at least one row")
-    return tuple(header[i] for i in positions), np.array(rows)
+    values = np.array(rows)
+    if not header[positions[0]]:
+        if len(positions) == 1 or not is_row_index(values[:, 0]):
+            raise _nameless(path, positions[0])
+        positions, values = positions[1:], values[:, 1:]
+    return tuple(header[i] for i in positions), values
 
 
 def _check_header(path: Path, header: tuple[str, ...], columns: Sequence[str]) -> list[int]:
@@ -140,11 +145,16 @@ def _check_header(path: Path, header: tuple[str, ...], columns: Sequence[str]) -
     if all(_is_number(cell) for cell in header):
         raise DataError(path, "has numbers in its first line", "add a header line with column names")
     positions = _positions(path, header, columns)
-    nameless = next((i + 1 for i in positions if not header[i]), None)
-    if nameless is not None:  # pandas writes its index like this
-        remedy = "name it or drop it (pandas: to_csv(..., index=False))"
-        raise DataError(path, f"column {nameless} has no name", remedy)
+    nameless = next((i for i in positions if not header[i] and i > 0), None)  # the first may be the index of pandas
+    if nameless is not None:
+        raise _nameless(path, nameless)
     return positions
+
+
+def _nameless(path: Path, column: int) -> DataError:
+    """The error for a column without a name."""
+    remedy = "name it or drop it (pandas: to_csv(..., index=False))"
+    return DataError(path, f"column {column + 1} has no name", remedy)
 
 
 def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], positions: list[int]) -> list[float]:

@@ -22,7 +22,7 @@ from ..statistics.logistic import FittedLogistic, LogisticInference
 from ..statistics.specification import SpecificationTest, posterior_problem, specification_test
 from .posterior_ratio import PosteriorRatio
 from .reading import in_blocks, read_sample, split_likelihood
-from .report import Report
+from .report import Report, of_features
 from .standardising import feature_units, kernels_of
 
 __all__ = ["LogisticRatio"]
@@ -278,6 +278,7 @@ class LogisticRatio(PosteriorRatio):
         if self._has_terms:
             reason = "a penalty or constraints bias the estimate, so intervals would not have their nominal coverage"
             raise DataError("penalty", reason, "fit without them")
+        self._refuse_kernel()
         return LogisticInference(self._fitted)
 
     def _score_inference(self) -> Inference:
@@ -425,7 +426,8 @@ class LogisticRatio(PosteriorRatio):
         ess = f"p posterior {d.ess_p:.0f}, q posterior {d.ess_base:.0f} of {problem.n} rows of both samples"
         notes += [("ESS", ess), ("condition", f"{d.condition:.3g}")]
         title = f"{type(self).__name__}, n_p = {d.n_p}, n_q = {d.n_q}"
-        return Report(title, self.feature_names_, read_only(values), level, tuple(notes), tuple(warnings))
+        report = Report(title, self.feature_names_, read_only(values), level, tuple(notes), tuple(warnings))
+        return of_features(report, self.features_)
 
     def _agreement(self) -> tuple[str, str]:
         """The specification test as a line of the summary, and a warning if the estimators disagree."""

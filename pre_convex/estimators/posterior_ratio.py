@@ -57,7 +57,7 @@ from ..statistics.tilted import TiltedProblem
 from .advice import infeasible_fit
 from .automatic import automatic_features, is_automatic
 from .reading import in_blocks, read_rows, read_sample, some_rows, split_likelihood, width_of
-from .report import Report, make_report
+from .report import Report, make_report, of_features
 from .standardising import feature_units, in_units, kernel_features, kernels_of, own_scale, parts_of
 
 __all__ = ["PosteriorRatio", "UnfittedError"]
@@ -555,9 +555,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         self._refuse_terms()
-        if np.any(self.radius_) and kernel_features(self.features_, self.problem_.k).any():
-            reason = "a kernel needs a radius, which shrinks δ, so intervals would not have their nominal coverage"
-            raise DataError("features", reason, "see the scatter of fit.bootstrap(), or use features without a kernel")
+        self._refuse_kernel()
         self.problem_._check_unchanged()
         if isinstance(self._tilted, LinkedProblem):
             return Inference(self.problem_, self.delta_, kind=kind)
@@ -608,6 +606,12 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
                 "a penalty or constraints bias the estimate, so intervals would not have their nominal coverage",
                 "fit without them",
             )
+
+    def _refuse_kernel(self) -> None:
+        """Refuse intervals of a fit with a kernel, whose radius cannot be left out."""
+        if np.any(self.radius_) and kernel_features(self.features_, len(self.delta_)).any():
+            reason = "a kernel needs a radius, which shrinks δ, so intervals would not have their nominal coverage"
+            raise DataError("features", reason, "see the scatter of fit.bootstrap(), or use features without a kernel")
 
     def covariance(self, kind: str = "auto") -> Array:
         """Covariance of δ̂.
@@ -834,8 +838,7 @@ class PosteriorRatio(BaseEstimator):  # type: ignore[misc]
             diagnostics = self.diagnostics()
             title = f"{type(self).__name__}, n_p = {diagnostics.n_p}, n_q = {diagnostics.n_q}"
             parts = (title, self.problem_, self.solution_, diagnostics, inference, refusal, level)
-            kernel = kernel_features(self.features_, self.problem_.k)
-            return make_report(*parts, self.divergence_, self.scale_, kernel)
+            return of_features(make_report(*parts, self.divergence_, self.scale_), self.features_)
 
     def plot(self, *, ax: Any = None) -> Any:
         """The ratio over the columns of the fit if there are one or two, otherwise the coefficients.

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._internal.escaping import for_html, for_latex, for_terminal
-from .._internal.typing import Array, Mask
+from .._internal.typing import Array
 from .._internal.validation import read_only
+from ..data.features import FeatureMap
+from ..data.scaled import Scaled
 from ..data.tables import as_frame
 from ..problem import RatioProblem
 from ..solution import Solution
 from ..statistics.diagnostics import Diagnostics
 from ..statistics.inference import Inference, Interval
+from .standardising import kernel_features
 
-__all__ = ["Report", "make_report"]
+__all__ = ["Report", "make_report", "of_features"]
 
 #: headings of the first columns as text; those of the limits depend on the level
 HEADINGS = ("coef", "std err", "z", "P>|z|")
@@ -159,7 +162,6 @@ def make_report(
     level: float,
     divergence: float,
     scale: Array,
-    kernel: Mask,
 ) -> Report:
     """Report of a fit.
 
@@ -179,8 +181,6 @@ def make_report(
         The estimated divergence.
     scale : ndarray of shape (k,)
         What the features of the problem have been divided by.
-    kernel : ndarray of bool, shape (k,)
-        Which features are those of a kernel.
     """
     values = (solution.delta / scale)[:, None]
     amount = f"{problem.divergence.replace('kl', 'KL')} {divergence + 0.0:.4g}"  # + 0.0 turns -0 into 0
@@ -207,6 +207,13 @@ def make_report(
     )
     notes.append(("Pareto k", d.tails))
     notes.append(("condition", f"{d.condition:.3g}, distance to the hull {d.hull_distance:.3g}"))
-    return Report(
-        title, problem.feature_names, read_only(values), level, tuple(notes), d.warnings, tuple(kernel.tolist())
-    )
+    return Report(title, problem.feature_names, read_only(values), level, tuple(notes), d.warnings)
+
+
+def of_features(report: Report, features: FeatureMap) -> Report:
+    """The report with what its features need: coefficients of kernels are marked, and standardised columns noted."""
+    kernel = kernel_features(features, len(report.names))
+    notes = report.notes
+    if isinstance(features, Scaled) and not kernel.all():
+        notes = (("coef", "per standard deviation: features='auto' standardises the columns"), *notes)
+    return replace(report, notes=notes, kernel=tuple(kernel.tolist()))

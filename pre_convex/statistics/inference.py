@@ -448,8 +448,8 @@ class Inference:
     def score_test(self, delta: Any = 0.0) -> ScoreTest:
         """Score test of a value of δ, the same for every kind [SCORE].
 
-        Its variance is taken at the tested value, so it does not depend on the estimate, and its size is close to
-        nominal also with few rows and many features.
+        Its variance is taken at the tested value, so it does not depend on the estimate. Hotelling's T² distribution
+        keeps its size close to nominal also with few rows and many features.
 
         Parameters
         ----------
@@ -460,7 +460,7 @@ class Inference:
         -------
         ScoreTest
         """
-        return score_test(self._tilted, self._point(delta))[0]
+        return score_test(self._tilted, self._point(delta))
 
     def test_of_zero(self) -> ScoreTest | WaldTest:
         """Test of δ = 0 for a summary: the score test, or Wald's for large samples, where it is as good and quicker.
@@ -527,7 +527,7 @@ class Inference:
         delta, level = as_vector(delta, "delta", self.problem.k), as_fraction(level, "level")
         if self._tests_values and np.abs(delta).max(initial=0.0) < MAX_ENTRY:
             if self.kind == "score":
-                return score_test(self._tilted, delta, leave_out=True)[0].p_value >= 1.0 - level
+                return score_test(self._tilted, delta, leave_out=True).p_value >= 1.0 - level
             return rise_test(self._tilted, self._sums, delta) >= 1.0 - level
         return self.wald_test(None, delta).p_value >= 1.0 - level
 

@@ -29,19 +29,23 @@ class ScoreTest:
     Attributes
     ----------
     statistic : float
-        g'V⁻¹g for the score g = b − F'μ(δ) at the tested δ, with its covariance V there.
+        T² = g'V⁻¹g for the score g = b − F'μ(δ) at the tested δ, with its covariance V there.
     df : int
         Degrees of freedom: the rank of V.
+    noise_df : float
+        Degrees of freedom of V itself [DF]; infinite for rows that are read block by block.
     p_value : float
-        Probability of a statistic at least this large if the hypothesis is true.
+        Probability of a statistic at least this large if the hypothesis is true, from Hotelling's T² distribution.
     """
 
     statistic: float
     df: int
+    noise_df: float
     p_value: float
 
     def __str__(self) -> str:
-        return f"score chi2({self.df}) = {self.statistic:.4g}, {p_value_text(self.p_value)}"
+        law = f"chi2({self.df})" if np.isinf(self.noise_df) else f"T2({self.df}, {self.noise_df:.0f})"
+        return f"score {law} = {self.statistic:.4g}, {p_value_text(self.p_value)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +107,8 @@ def _enlarged(weights: Array, power: float) -> Array:
 
 
 @single_threaded_blas()
-def score_test(tilted: TiltedProblem, delta: Array, *, leave_out: bool = False) -> tuple[ScoreTest, float]:
-    """Score test of δ, and the degrees of freedom of its variance.
+def score_test(tilted: TiltedProblem, delta: Array, *, leave_out: bool = False) -> ScoreTest:
+    """Score test of δ.
 
     Parameters
     ----------
@@ -113,8 +117,8 @@ def score_test(tilted: TiltedProblem, delta: Array, *, leave_out: bool = False) 
     delta : array of shape (k,)
         The tested δ.
     leave_out : bool, default False
-        Whether the variance is the sum of squared changes when rows are left out, and T² the distribution; otherwise
-        the variance is without bias for equal weights, and χ² the distribution.
+        Whether the variance is the sum of squared changes when rows are left out; otherwise it is without bias for
+        equal weights, as at δ = 0.
     """
     noise_df = np.inf
     if tilted.by_row:
@@ -122,8 +126,7 @@ def score_test(tilted: TiltedProblem, delta: Array, *, leave_out: bool = False) 
         rows = score_rows(tilted, null, 1.0 if leave_out else 0.5)
         V, g = rows.T @ rows, null.score
         T = whitening(V)
-        if leave_out:
-            noise_df = joint_degrees_of_freedom(rows, T)
+        noise_df = joint_degrees_of_freedom(rows, T)
     else:
         there = tilted.at(delta)
         g, q = there.residual, there.q
@@ -131,7 +134,7 @@ def score_test(tilted: TiltedProblem, delta: Array, *, leave_out: bool = False) 
         V = tilted.p.squares_second + q.squares_second + shift + shift.T + q.squares * np.outer(g, g)
         T = whitening(V)
     statistic, df = float(np.square(T.T @ g).sum()), T.shape[1]
-    return ScoreTest(statistic, df, quadratic_p_value(statistic, df, noise_df)), noise_df
+    return ScoreTest(statistic, df, noise_df, quadratic_p_value(statistic, df, noise_df))
 
 
 @single_threaded_blas()

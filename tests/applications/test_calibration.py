@@ -258,3 +258,20 @@ def test_groups_that_do_not_overlap_are_pointed_out():
     with pytest.raises(pre.DataError, match="1 for treated") as error:
         pre.Balance(formula="age").fit(table, "sex")
     assert error.value.argument == "treatment"
+
+
+@pytest.mark.parametrize("limit", [{"max_weight": 140.0}, {"bounds": (0.7, 1.35)}])
+def test_advised_limits_work(limit):
+    (name,) = limit
+    table, given = survey(), {"base_weights": "weight", "targets": BY_CATEGORY, "total": 50000.0}
+    with pytest.raises(pre.InfeasibleError) as error:
+        pre.Balance(**limit).fit(table, **given)
+    (advice,) = (one for one in error.value.advice if name in one)
+    assert str(advice[name]) in str(error.value) or f"{advice[name]:g}" in str(error.value)
+    assert pre.Balance(**advice).fit(table, **given).solutions_["sample"].status is pre.Status.OPTIMAL
+
+
+def test_limits_that_do_not_help_are_not_advised():
+    with pytest.raises(pre.InfeasibleError) as error:
+        pre.Balance(bounds=(0.5, 2.0)).fit(survey(), targets={"household": 9.0})
+    assert "widen the bounds" not in str(error.value)

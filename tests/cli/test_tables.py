@@ -200,3 +200,18 @@ def test_a_lesson_is_kept_unless_it_has_changed(tmp_path, run_here):
     (tmp_path / "lessons" / "04_dual.py").write_text("notes of my own")
     assert run_here(*command, cwd=tmp_path).returncode == 2
     assert (tmp_path / "lessons" / "04_dual.py").read_text() == "notes of my own"
+
+
+def test_the_index_that_pandas_writes_is_left_out(folder, run_here):
+    table = pd.read_csv(folder / "q.csv").dropna()[["age", "dose"]]  # rows are missing in its index
+    table.to_csv(folder / "plain.csv", index=False)
+    table.to_csv(folder / "index.csv")
+    first, other = (
+        run_here("fit", "p.csv", name, "--exclude", "id,sex", cwd=folder) for name in ("plain.csv", "index.csv")
+    )
+    assert other.stdout == first.stdout
+    assert pre.KLIEP().fit(folder / "index.csv", folder / "plain.csv").feature_names_ == ("age", "dose")
+    table.rename(index=lambda i: 0.5 * i).to_csv(folder / "index.csv")
+    with pytest.raises(pre.DataError, match="column 1 has no name"):
+        pre.KLIEP().fit(folder / "index.csv", folder / "plain.csv")
+    assert "column 1 has no name" in run_here("fit", "plain.csv", "index.csv", cwd=folder).stderr

@@ -113,3 +113,11 @@ def test_coefficients_of_a_kernel_are_counted_in_a_summary():
     assert "and 7 coefficients of a kernel" in report._repr_html_()
     assert len(report.to_frame()) == 8
     assert "radius of 0" not in str(report)  # which a kernel cannot have
+
+
+@pytest.mark.parametrize("kind", [pre.KLIEP, pre.LogisticRatio])
+def test_summaries_of_chosen_features_name_their_units(kind):
+    rng = np.random.default_rng(6)
+    x_p, x_q = 1e4 * rng.normal(0.5, 1.0, (300, 1)), 1e4 * rng.normal(0.0, 1.0, (300, 1))
+    assert dict(kind("auto").fit(x_p, x_q).summary().notes)["coef"].startswith("per standard deviation")
+    assert "coef" not in dict(kind("linear").fit(x_p, x_q).summary().notes)

@@ -20,7 +20,7 @@ def test_a_summary_holds_table_notes_and_other_formats():
     x_p, x_q, l_p, l_q = samples()
     report = pre.PosteriorRatio("polynomial").fit(x_p, x_q, l_p, l_q).summary()
     text = str(report)
-    for part in ("coef", "std err", "P>|z|", "x1^2", "divergence", "score chi2(4)", "gap", "ESS", "newton"):
+    for part in ("coef", "std err", "P>|z|", "x1^2", "divergence", "score T2(4, ", "gap", "ESS", "newton"):
         assert part in text
     assert report._repr_html_().count("<tr>") == 5 + len(report.notes)
     assert report.to_latex().startswith(r"\begin{tabular}{lrrrrrr}")
