@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import io
 import math
 import multiprocessing
@@ -34,7 +35,7 @@ from typing import Any
 
 import numpy as np
 from ratio_settings import SETTINGS, SPLITS, Draw, Setting
-from storing import markdown_table, quote, store
+from storing import ROOT, markdown_table, quote, store
 from threadpoolctl import threadpool_limits
 
 import pre_convex as pre
@@ -228,6 +229,28 @@ def rows_of(estimator: Estimator, todo: list[tuple[Setting, int]]) -> Iterator[R
         todo = todo[done:]
 
 
+#: columns of a row, and how they are read
+COLUMNS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("kind", "setting"), str), "seed": int, "estimator": str,
+    "regret": float, "nmse": float, "failure": str, "seconds": float,
+}  # fmt: skip
+
+
+def stored_rows() -> list[Row]:
+    """The stored rows, without versions."""
+    path = ROOT / "benchmarks" / "results" / "ratios.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{name: read(row[name]) for name, read in COLUMNS.items()} for row in csv.DictReader(file)]
+
+
+def merged(rows: list[Row], stored: list[Row]) -> list[Row]:
+    """New rows in the place of stored ones of the same estimators; draws are the same every time."""
+    new = {row["estimator"] for row in rows}
+    order = list(dict.fromkeys([row["estimator"] for row in stored] + [row["estimator"] for row in rows]))
+    both = [row for row in stored if row["estimator"] not in new] + rows
+    return sorted(both, key=lambda row: order.index(row["estimator"]))
+
+
 # --- tables
 
 
@@ -310,7 +333,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help=f"leave out samples of more than {SMALL:,} entries")
     parser.add_argument("--store", action="store_true", help="write the results and the page that shows them")
     parser.add_argument("--jobs", type=int, default=1, help="estimators that run at the same time, each in a process")
-    parser.add_argument("--only", default="", help="part of an estimator's name")
+    parser.add_argument("--only", default="", help="part of an estimator's name; the stored rows of others are kept")
     args = parser.parse_args()
     rows: list[Row] = []
     todo = runs((one for one in (*SETTINGS, *SPLITS) if not args.small or one.draw(0).x_q.size <= SMALL), args.seeds)
@@ -328,6 +351,8 @@ def main() -> None:
     with ThreadPoolExecutor(args.jobs) as pool:
         for found in pool.map(run, [one for one in chosen if find_spec(one.module) is not None]):
             rows += found
+    if args.store and args.only:
+        rows = merged(rows, stored_rows())
     tables = {"ratios": summary(rows), "ratios-by-kind": by_kind(rows)}
     print("\n\n".join("\n".join(table) for table in tables.values()))
     if args.store:

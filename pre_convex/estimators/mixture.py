@@ -308,7 +308,9 @@ def _centres(sample: Sample, count: int, rng: np.random.Generator) -> Array:
 
 
 def _kernels(x: Array, centres: Array, scale: float) -> Array:
-    """A column of ones, and one for each centre."""
+    """A column of ones, and one for each centre, of which there may be none."""
+    if not len(centres):
+        return np.ones((len(x), 1))
     return np.hstack((np.ones((len(x), 1)), Kernel(length_scale=scale).gram(x, centres)))
 
 

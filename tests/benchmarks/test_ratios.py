@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("sklearn")
 from ratio_settings import SETTINGS, SPLITS
-from ratios import judged, mean_ranks, means, runs, summary
+from ratios import judged, mean_ranks, means, merged, runs, stored_rows, summary
 
 
 def row(setting, seed, estimator, regret, failure=""):
@@ -34,3 +34,10 @@ def test_every_setting_and_seed_is_run_once_and_draws_differ():
         one, other = setting.draw(4), setting.draw(5)
         assert not np.array_equal(one.x_p[:5], other.x_p[:5])
         assert judged(one, lambda x, one=one: one.log_ratio_q if x is one.test_q else one.log_ratio_p)["nmse"] < 1e-20
+
+
+def test_rows_of_one_estimator_take_the_place_of_the_stored_ones():
+    stored = [row("a", 1, "x", 0.1), row("a", 1, "y", 0.2), row("a", 2, "x", 0.3), row("a", 2, "y", 0.4)]
+    both = merged([row("a", 1, "x", 0.5), row("a", 2, "x", 0.6)], stored)
+    assert [(one["estimator"], one["regret"]) for one in both] == [("x", 0.5), ("x", 0.6), ("y", 0.2), ("y", 0.4)]
+    assert {type(one["regret"]) for one in stored_rows()} == {float}

@@ -98,3 +98,10 @@ def test_a_mixture_reads_files_and_is_drawn(tmp_path):
     assert other.ratio(tmp_path / "q.csv") == pytest.approx(fit.ratio(x_q))
     assert other.plot().get_ylabel() == "dose"
     assert pre.plots.plot_ratio(fit, x_q, columns=1).get_xlabel() == "x1"
+
+
+def test_samples_too_far_apart_for_any_kernel_have_a_ratio_of_one():
+    """Every kernel at a p row is zero at all q rows, so only the constant is left."""
+    rng = np.random.default_rng(5)
+    fit = pre.KLIEP(model="mixture", length_scale=0.1).fit(rng.normal(60.0, 1.0, (40, 3)), rng.normal(size=(50, 3)))
+    np.testing.assert_allclose(fit.log_ratio(rng.normal(size=(5, 3))), 0.0, atol=1e-12)
