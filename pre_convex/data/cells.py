@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._internal.typing import Array, Mask
-from .._internal.validation import duplicate, first_line, parse_number
+from .._internal.validation import duplicate, first_line
 from ..errors import DataError, MissingExtraError
-from .csv_files import cell_number, has_decimal_comma, is_row_index, open_csv
+from .csv_files import cell_number, has_decimal_comma, holds_number, is_number, is_row_index, open_csv
 from .files import check_regular_file, unreadable
 from .tables import read_table, table_suffix
 
@@ -94,7 +94,7 @@ class Cells:
     def holds_text(self, name: str) -> bool:
         """Whether most values of a column are no numbers."""
         values = self.columns[name][~self.missing(name)]
-        return values.dtype == object and 2 * sum(map(_holds_number, values)) < len(values)
+        return values.dtype == object and 2 * sum(map(holds_number, values)) < len(values)
 
     def _not_a_number(self, name: str, row: int, value: str, option: str = "") -> DataError:
         place = "line" if self.first else "row"
@@ -145,7 +145,7 @@ def _csv_cells(path: Path) -> Cells:
         header = lines.header
         if not header:
             raise DataError(path, "is empty", "write a header line, then rows")
-        if all(_is_number(cell) for cell in header):
+        if all(is_number(cell) for cell in header):
             raise DataError(path, "has numbers in its first line", "add a header line with column names")
         _check_names(path, header[1:] if header[0] == "" else header)
         rows = list(lines)
@@ -155,7 +155,7 @@ def _csv_cells(path: Path) -> Cells:
     found = Cells(path, {name: _objects(cells) for name, cells in zip(header, columns, strict=True)}, 2)
     if header[0] == "":
         index = found.columns.pop("")
-        if not found.columns or not all(map(_is_number, index)) or not is_row_index(np.array(index, dtype=float)):
+        if not found.columns or not all(map(is_number, index)) or not is_row_index(np.array(index, dtype=float)):
             _check_names(path, header)
     return found
 
@@ -164,22 +164,6 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
-
-
-def _holds_number(cell: str) -> bool:
-    try:
-        cell_number(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        parse_number(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:

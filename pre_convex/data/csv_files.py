@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from .._internal.validation import parse_number
 from ..errors import DataError
 from .files import CORRUPT_FILE_ERRORS, GUARDED_BYTES, MAX_RATIO
 
-__all__ = ["CsvLines", "cell_number", "has_decimal_comma", "is_row_index", "open_csv"]
+__all__ = ["CsvLines", "cell_number", "has_decimal_comma", "holds_number", "is_number", "is_row_index", "open_csv"]
 
 #: separators that are looked for in the header; the first wins a tie
 SEPARATORS = ",;\t|"
@@ -41,6 +41,24 @@ def cell_number(cell: str) -> float:
         if truth in ("true", "false"):
             return float(truth == "true")
         raise
+
+
+def holds_number(cell: str) -> bool:
+    """Whether a cell is a number or a truth value."""
+    return _is_valid(cell_number, cell)
+
+
+def is_number(name: str) -> bool:
+    """Whether the name of a column is a number."""
+    return _is_valid(parse_number, name)
+
+
+def _is_valid(read: Callable[[str], float], cell: str) -> bool:
+    try:
+        read(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def has_decimal_comma(cell: str) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._internal.typing import Array
-from .._internal.validation import as_choice, as_matrix, column_names, duplicate, first_line, parse_number, read_only
+from .._internal.validation import as_choice, as_matrix, column_names, duplicate, first_line, read_only
 from ..errors import DataError, MissingExtraError
-from .csv_files import cell_number, has_decimal_comma, is_row_index, open_csv
+from .csv_files import cell_number, has_decimal_comma, holds_number, is_number, is_row_index, open_csv
 from .files import check_regular_file, read_npz, unreadable
 from .parquet import ParquetSource
 
@@ -142,7 +142,7 @@ def _check_header(path: Path, header: tuple[str, ...], columns: Sequence[str]) -
     """Positions of the wanted columns in the header of a CSV file."""
     if not header:
         raise DataError(path, "is empty", "write a header line, then numbers")
-    if all(_is_number(cell) for cell in header):
+    if all(is_number(cell) for cell in header):
         raise DataError(path, "has numbers in its first line", "add a header line with column names")
     positions = _positions(path, header, columns)
     nameless = next((i for i in positions if not header[i] and i > 0), None)  # the first may be the index of pandas
@@ -162,7 +162,7 @@ def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], 
     try:
         row = [cell_number(line[i]) for i in positions]
     except ValueError:
-        row = [cell_number(line[i]) if _holds_number(line[i]) else np.nan for i in positions]
+        row = [cell_number(line[i]) if holds_number(line[i]) else np.nan for i in positions]
     for i, value in zip(positions, row, strict=True):
         if value != value:
             reason = f"line {number}, column {header[i]!r} holds {line[i]!r}, which is not a number"
@@ -171,24 +171,6 @@ def _csv_row(path: Path, number: int, line: list[str], header: tuple[str, ...], 
                 remedy = "write numbers with a decimal point"
             raise DataError(path, reason, remedy)
     return row
-
-
-def _is_number(cell: str) -> bool:
-    """Whether a name is a number."""
-    try:
-        parse_number(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _holds_number(cell: str) -> bool:
-    """Whether a cell is a number or a truth value."""
-    try:
-        cell_number(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[tuple[str, ...], Array]:
