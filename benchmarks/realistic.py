@@ -136,6 +136,15 @@ def explanation(rng: Rng) -> Draw:
     return moments(u, u, np.log(minus) + near, np.log(plus) + near)
 
 
+def narrow_kernel(rng: Rng) -> Draw:
+    """An explanation with a kernel so narrow that a few points have nearly all the weight."""
+    n, k = int(rng.integers(200, 2_000)), int(rng.integers(2, 8))
+    u = rng.uniform(-1.0, 1.0, (n, k))
+    log_odds = 3.0 * (u @ rng.normal(size=k) / np.sqrt(k) + 0.3 * u[:, 0] * u[:, -1])
+    near = -np.square(u).sum(axis=1) / (float(rng.choice([0.001, 0.02, 0.1, 0.3])) * np.sqrt(k)) ** 2
+    return moments(u, u, near - np.logaddexp(0.0, log_odds), near - np.logaddexp(0.0, -log_odds))
+
+
 # real data -----------------------------------------------------------------------------------------------------------
 
 DATA = ("iris", "wine", "breast_cancer", "diabetes", "digits")
@@ -280,6 +289,7 @@ FAMILIES: dict[Callable[[Rng], Draw], int] = {
     linear: 10, linear_with_likelihoods: 10, polynomial: 10, kernel: 6, large: 4, uneven_weights: 12, few_rows: 6,
     detection: 10, explanation: 10, real_data: 24, entropy_balancing: 8, raking: 8, one_hot: 12, counts: 8,
     mixed_units: 10, timestamps: 8, collinear: 8, constant_columns: 6, on_a_face: 8,
+    narrow_kernel: 10,
 }  # fmt: skip
 
 

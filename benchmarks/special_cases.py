@@ -320,7 +320,6 @@ SPECIAL_CASES = (
     ),
     SpecialCase("_misses_gradient", (_descent("_misses_gradient", returning(False), was_true),)),
     SpecialCase("_separates", (_descent("_separates", asking_nothing(False), was_true),)),
-    SpecialCase("_may_diverge", (Switch(stages.Staged, "_may_diverge", asking_nothing(False), was_true),)),
     SpecialCase("trial in smaller balls", (Switch(ball.BallPenalty, "trial", _one_round, _is_relaxed),)),
     SpecialCase("lift: own coordinates", (Switch(certificate, "lift_in_own_coordinates", asking_nothing(None)),)),
     SpecialCase("lift: mixture", (Switch(certificate, "mix", asking_nothing(None)),)),

@@ -17,7 +17,6 @@ __all__ = [
     "null_directions",
     "schur_complement",
     "shrink_correlations",
-    "smallest_pivot_ratio",
     "solve_psd",
     "square_root",
     "symmetric_root",
@@ -222,12 +221,3 @@ def well_conditioned(H: Array) -> bool:
     """Whether H, with columns scaled alike, is far from singular."""
     factor, info = dpotrf(H, lower=1)
     return info == 0 and _smallest_pivot(factor, H) > WELL_CONDITIONED_PIVOT
-
-
-def smallest_pivot_ratio(H: Array, base: Array) -> float:
-    """Smallest ratio of the Cholesky pivots of H to those of ``base``; tiny if H lost a direction of base."""
-    factor, info = dpotrf(H, lower=1)
-    reference, base_info = dpotrf(base, lower=1)
-    if info != 0 or base_info != 0:
-        return 0.0
-    return float(((factor.diagonal() / reference.diagonal()) ** 2).min())

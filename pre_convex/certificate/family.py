@@ -167,8 +167,9 @@ class _Lift:
 
     def run(self, divergence: Divergence) -> Requests[Lifted | None]:
         """The lift; ``None`` if it is not proven to exist."""
-        r, used = self.trial.residual, self.used
+        r = self.trial.residual
         self.G = self.sizes.largest + np.abs(r)
+        used = self.used[self.G[self.used] > 0.0]  # a column that is the target in every row misses nothing
         # a coordinate is a sum of k products, and its round-off that of half as many last places
         places = LAST_PLACES + 0.5 * r.size
         known = places * self.arithmetic.accuracy * (self.G + self.arithmetic.target)

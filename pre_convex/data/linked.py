@@ -303,8 +303,8 @@ def _merge_lifts(one: LiftMoments, other: LiftMoments) -> LiftMoments:
 def _magnitude(rows: Rows, link: Link, theta: Array) -> Magnitudes:
     k, offset, link = rows.shape[1], _offset(rows, theta), _link_of(rows, link)
     shift = np.zeros(k) if rows.shift is None else np.abs(rows.shift)
-    value, moment, change, largest = 0.0, np.zeros(k + 1), np.zeros(k + 1), np.ones(k + 1)
-    size = np.abs(theta)
+    value, moment, change, largest = 0.0, np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1)
+    size, largest[0] = np.abs(theta), 1.0
     for chunk, f in rows.shifted_chunks():
         here, pi = link.take(chunk), _base(rows, chunk)
         s = f @ theta[1:] + offset

@@ -199,7 +199,7 @@ def minimal_radius(problem: RatioProblem, *, hint: Array | None = None, rtol: fl
     search = _CornerSearch(problem, b) if problem.link.bounded else _Search(problem.rows, b)
     unit = np.where(search.ranges > TARGET_NOISE * search.size, search.ranges, search.size)
     away = b - search.middle
-    search.add_highest([away / unit**2] + ([] if hint is None else [hint]))
+    search.add_highest([away / unit / unit] + ([] if hint is None else [hint]))
     near = search.nearest(b, get_norm(2), _euclidean, POSITION_RTOL, unit)
     if near.lower > TARGET_NOISE * float(np.abs(near.direction) @ search.size):
         search.keep(near)

@@ -18,15 +18,18 @@ from ..errors import DataError
 
 __all__ = ["NORMS", "Norm", "get_norm"]
 
+#: a norm below this may have lost squares to underflow
+SMALL = 1e-140
+
 
 def p_norm(x: Array, order: float) -> float:
-    """‖x‖ of the given order; survives overflow of squares."""
+    """‖x‖ of the given order; survives overflow and underflow of squares."""
     with np.errstate(over="ignore"):
         size = float(np.linalg.norm(x, order))
-    if size < np.inf or not np.isfinite(x).all():
+    if SMALL < size < np.inf:
         return size
-    top = float(np.abs(x).max())
-    return top * float(np.linalg.norm(x / top, order))
+    top = float(np.abs(x).max(initial=0.0))
+    return top * float(np.linalg.norm(x / top, order)) if 0.0 < top < np.inf else size
 
 
 class Norm(ABC):

@@ -248,11 +248,11 @@ def _answers(
         runs = [_leave_out() if left else one.run() for one, left in zip(staged, exposed, strict=True)]
         outcomes: list[Outcome | None] = together.run(runs)
     if verbose:
-        proven = sum(_is_proven(outcome, settings.tol, R) for outcome, R in zip(outcomes, problems.radius, strict=True))
+        proven = sum(_is_proven(outcome, settings.tol) for outcome in outcomes)
         print(f"together: {together.passes} passes over all rows, {proven} of {W} problems proven")
     solutions, ess, solved_singly = [], [], {}
     for w, outcome in enumerate(outcomes):
-        if outcome is not None and _is_proven(outcome, settings.tol, float(problems.radius[w])):
+        if outcome is not None and _is_proven(outcome, settings.tol):
             solution = _solution(problems, w, outcome, terms[w], staged[w].trace, settings)
             ess.append(outcome.point.summary.ess)
         else:
@@ -291,9 +291,9 @@ def _leave_out() -> Requests[None]:
     yield from ()
 
 
-def _is_proven(outcome: Outcome | None, tol: float, radius: float) -> bool:
-    """Whether an outcome is a proven optimum; a small gap on a diverging sequence is not."""
-    if outcome is None or outcome.collinear or (outcome.may_diverge and radius == 0.0):
+def _is_proven(outcome: Outcome | None, tol: float) -> bool:
+    """Whether an outcome is a proven optimum."""
+    if outcome is None or outcome.collinear:
         return False
     return outcome.proof.gap <= tol * (1.0 + abs(outcome.point.value))
 

@@ -210,7 +210,7 @@ def _solve_newton(
         found = _engine(problem)(problem, terms, on_rows, start=start, verbose=verbose)
     except SolveError as error:  # constraints without a solution
         return _failed_solution(problem, "newton", formulation, settings=settings, claim=str(error))
-    status = Status.OPTIMAL if _is_optimal(problem, terms, settings, found) else Status.INACCURATE
+    status = Status.OPTIMAL if found.certificate.proves(settings.tol) else Status.INACCURATE
     taken = time.perf_counter() - started
     solution = _newton_solution(
         problem, found, "newton", formulation, settings=settings, status=status, solve_time=taken
@@ -224,14 +224,6 @@ def _solve_newton(
 def _engine(problem: RatioProblem) -> Any:
     """Newton in δ for KL without bounds, in (c, δ) for the other members of the family."""
     return newton_linked if problem.has_intercept else newton
-
-
-def _is_optimal(problem: RatioProblem, terms: Penalty, settings: Settings, found: NewtonResult) -> bool:
-    """Whether the certificate proves an optimum: far out on a diverging sequence a small gap does not."""
-    if problem.has_intercept:
-        return found.certificate.proves(settings.tol)
-    exists = not found.may_diverge or problem.radius > 0.0 or not isinstance(terms, BallPenalty)
-    return exists and found.certificate.proves(settings.tol)
 
 
 def _far_outside(problem: RatioProblem, terms: Penalty, settings: Settings, formulation: str) -> Solution | None:
@@ -331,7 +323,7 @@ def _solve_cone_as_given(
         found = _engine(problem)(problem, terms, replace(settings, time_limit=left), start=answer.delta)
         solution = _newton_solution(problem, found, name, formulation, raw=raw, **fields)
     else:
-        found = NewtonResult(answer.delta, raw, answer.iterations, 0, limit, (), may_diverge=True)
+        found = NewtonResult(answer.delta, raw, answer.iterations, 0, limit, ())
         solution = replace(
             _newton_solution(problem, found, name, formulation, raw=raw, **fields), weights=answer.mu, polished=False
         )
@@ -344,16 +336,14 @@ def _decide_status(
 ) -> Solution:
     """Solution with the status that its certificate proves; if it proves nothing, the hull explains why.
 
-    Far out on a diverging sequence the gap is small although no finite δ is optimal. So if most of the curvature is
-    lost, the position of the target relative to the hull decides whether an optimum exists.
+    A lift proves that weights with moment b exist that are positive wherever μ(δ) is, so a target whose answer is proven
+    is not on the hull's boundary.
     """
-    if _is_optimal(problem, terms, settings, found):
+    if found.certificate.proves(settings.tol):
         return replace(solution, status=Status.OPTIMAL)
-    tol, has_user_terms = settings.tol, not isinstance(terms, BallPenalty)
-    proven = solution.certificate.proves(tol)
     if problem.has_intercept:
         return _decide_linked_status(problem, solution, terms, found)
-    unproven = Status.OPTIMAL if proven else LIMITS.get(found.reason, solution.status)
+    unproven = LIMITS.get(found.reason, solution.status)
     if unproven is Status.TIME_LIMIT:
         return replace(solution, status=unproven)
     clock = Clock()
@@ -363,7 +353,7 @@ def _decide_status(
         return replace(solution, status=unproven, claim=f"{solution.claim} {error}".strip())
     stage = Stage("hull", problem.n_q, hull.passes, clock.seconds, math.nan, f"target {hull.position.value}")
     solution = replace(solution, trace=(*solution.trace, stage), hull=hull)
-    if has_user_terms:  # the hull does not decide feasibility here; it helps to explain the failure
+    if not isinstance(terms, BallPenalty):  # the hull does not decide feasibility here; it helps to explain the failure
         return replace(solution, status=unproven)
     if hull.lower > problem.radius:
         return replace(solution, status=Status.INFEASIBLE)
@@ -371,7 +361,7 @@ def _decide_status(
         limit = solve_on_boundary(problem, hull, solution, settings)
         if limit is not None:
             return limit
-    return replace(solution, status=unproven, hull=None if proven else hull)
+    return replace(solution, status=unproven)
 
 
 def _decide_linked_status(problem: RatioProblem, solution: Solution, terms: Penalty, found: NewtonResult) -> Solution:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .._internal.linear_algebra import shrink_correlations, smallest_pivot_ratio, well_conditioned
+from .._internal.linear_algebra import shrink_correlations, well_conditioned
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array
 from ..certificate.certificate import (
@@ -30,7 +30,6 @@ from ..certificate.lift import Arithmetic
 from ..data.affine_span import AffineSpan, affine_span_of
 from ..data.passes import tilt
 from ..data.requests import ALL, Alone, Draw, Level, Requests, Tilt
-from ..feasibility.hull import ZERO_DISTANCE
 from ..penalties import BallPenalty, NoPenalty, Penalty
 from ..problem import RatioProblem
 from ..solution import Stage, Status
@@ -55,8 +54,6 @@ LIFT_ALL = 50_000
 EXACT_SHARE = 1e-7
 #: the smallest squared decrement to aim for
 SMALLEST_AIM = 1e-20
-#: share of the curvature at δ = 0 below which it may vanish, so that secants do not suffice
-LITTLE_CURVATURE = 1e-4
 #: passes over all rows that a plan considers
 PLANNED_PASSES = range(2, 9)
 
@@ -77,10 +74,6 @@ class Outcome:
         Why the last stage ended.
     collinear : bool
         Whether the stages ended at once because the columns are too close to collinear.
-    may_diverge : bool
-        In the direction that lost most of its curvature since δ = 0, the curvature at δ is no larger than the
-        decrement, or than that of a target that counts as on the hull's boundary. On a diverging sequence, which R = 0
-        and a target on the boundary produce, both curvature and decrement tend to zero.
     """
 
     point: Point
@@ -89,7 +82,6 @@ class Outcome:
     passes: int
     reason: str
     collinear: bool = False
-    may_diverge: bool = False
 
 
 @dataclass(eq=False)
@@ -159,11 +151,8 @@ class Staged:
             subset, descent, point = yield from self._from_sample(first, point)
         if np.any(point.delta) and not np.any(zero) and not point.value <= self.loss_at_zero + self.penalty.value(zero):
             point = yield from descent.at(zero)  # the start is worse than δ = 0
-        descent, point, proof, subset = yield from self._all_rows(descent, point, subset)
-        may_diverge = False
-        if isinstance(self.penalty, NoPenalty):
-            may_diverge = yield from self._may_diverge(descent, point, H0, subset)
-        return Outcome(point, proof, descent.iterations, descent.passes, descent.reason, may_diverge=may_diverge)
+        descent, point, proof = yield from self._all_rows(descent, point, subset)
+        return Outcome(point, proof, descent.iterations, descent.passes, descent.reason)
 
     def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
         descent = Descent(level, self.penalty, self.settings, self.clock, self.arithmetic.shift, curvature, variances)
@@ -229,9 +218,7 @@ class Staged:
                 best, cost = int(size), total
         return best
 
-    def _all_rows(
-        self, descent: Descent, point: Point, subset: Level | None
-    ) -> Requests[tuple[Descent, Point, Proof, Level | None]]:
+    def _all_rows(self, descent: Descent, point: Point, subset: Level | None) -> Requests[tuple[Descent, Point, Proof]]:
         """Passes over all rows until the gap is proven, or nothing more can be gained."""
         tol = self.settings.tol
         exact_aim = tol * max(tol, EXACT_SHARE)
@@ -252,7 +239,7 @@ class Staged:
             else:  # the subset is unrepresentative: continue with the covariance of all rows
                 subset, descent.exact, descent.decrement = None, True, math.inf
                 point, aim = (yield from descent.at(point.delta, point.loss)), exact_aim
-        return descent, point, proof, subset
+        return descent, point, proof
 
     def _certify(self, descent: Descent, point: Point, subset: Level | None) -> Requests[Proof]:
         """Proof by a lift on as many rows as the decrement requires; if that fails, on the whole subset."""
@@ -273,23 +260,6 @@ class Staged:
                 return proof
         thorough = subset is None and decrement <= tol
         return (yield from prove(point.delta, point.summary, self.penalty, self.arithmetic, source.number, thorough))
-
-    def _may_diverge(self, descent: Descent, point: Point, H0: Array, subset: Level | None) -> Requests[bool]:
-        """Whether δ may belong to a diverging sequence; see :class:`Outcome`."""
-        H = descent.curvature
-        assert H is not None  # every descent has one
-        if not descent.exact and (descent.largest_decrement > 0.5 or smallest_pivot_ratio(H, H0) < LITTLE_CURVATURE):
-            # after a long step, or with little curvature left, secants may not show that the curvature vanished
-            H = (yield Tilt(point.delta, True, (subset or self.everything).number, guess=point.loss)).covariance
-        limit = max(1e4 * descent.decrement, ZERO_DISTANCE)
-        if smallest_pivot_ratio(H, H0) > limit:
-            return False
-        if smallest_pivot_ratio(H0, H0) > 0.0:
-            return True
-        # the sample was too small for a covariance, as if it lacks a rare category
-        H0 = (yield Tilt(np.zeros(self.k), True)).covariance
-        H = (yield Tilt(point.delta, True, guess=point.loss)).covariance
-        return smallest_pivot_ratio(H, H0) <= limit
 
     def _end_stage(self, name: str, descent: Descent, gap: float = math.nan) -> None:
         """Record a stage."""
@@ -316,7 +286,6 @@ class NewtonResult:
     reason: str
     trace: tuple[Stage, ...]
     free_directions: int = 0
-    may_diverge: bool = False
     intercept: float | None = None
 
 
@@ -391,7 +360,6 @@ def _stages(
         outcome.passes,
         outcome.reason,
         tuple(staged.trace),
-        may_diverge=outcome.may_diverge,
         intercept=-point.loss,
     )
     return result, outcome

@@ -136,3 +136,18 @@ def test_constant_and_collinear_columns_read_by_blocks(seed):
     blocks, logs = ([lambda i=i, x=x: x[i : i + step] for i in range(0, n, step)] for x in (F, a))
     read = pre.solve(pre.RatioProblem.from_blocks(None, blocks, None, logs, target=b, **terms))
     assert read.primal_value == pytest.approx(pre.solve(pre.RatioProblem(b, F, a, **terms)).primal_value, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("bounds", [None, (0.1, 5.0)])
+@pytest.mark.parametrize("tiny", [1e-300, 1e-160, 1e-140, 1e-20])
+def test_a_column_of_zeros_never_has_another_mean(name, bounds, tiny):
+    """Squares of such targets underflow, and a certificate that loses them proves what is infeasible."""
+    rng = np.random.default_rng(3)
+    F = np.column_stack([rng.normal(size=(60, 2)), np.zeros(60)])
+    b = rng.dirichlet(np.ones(60)) @ F
+    for radius in (0.0, [0.0, 0.01, 0.0]):
+        terms = {"radius": radius, "divergence": name, "bounds": bounds}
+        assert pre.solve(pre.RatioProblem(b, F, **terms)).status is pre.Status.OPTIMAL
+        missed = pre.solve(pre.RatioProblem(b + [0.0, 0.0, tiny], F, **terms), check=False)
+        assert missed.status is pre.Status.INFEASIBLE

@@ -152,7 +152,8 @@ def test_a_target_on_the_boundary_is_noticed_after_one_long_step_from_the_subset
         rng.normal(size=(n, k)), rng.normal(size=n), rng.random(n)
     F = rng.normal(size=(100_000, 60))
     problem = pre.RatioProblem(F[np.argmax(F[:, 0])], F)
-    assert newton(problem, make_penalty(problem), pre.Settings(tol=1e-8)).may_diverge
+    assert not newton(problem, make_penalty(problem), pre.Settings(tol=1e-8)).certificate.proves(1e-8)
+    assert pre.solve(problem, check=False).status is pre.Status.BOUNDARY
 
 
 @pytest.mark.parametrize("twin", [False, True])
@@ -182,19 +183,21 @@ def test_few_rows_are_solved_to_full_precision_from_any_start():
         result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8), start=start)
         np.testing.assert_allclose(result.delta, best, atol=1e-11)
         assert result.certificate.proves(1e-8)
-        assert (result.free_directions, result.may_diverge) == (0, False)
+        assert result.free_directions == 0
         assert result.passes >= result.iterations + 1 >= 2
     near = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8), start=best)
     assert near.iterations <= 1
 
 
-def test_only_a_target_on_the_boundary_may_diverge():
+@pytest.mark.parametrize("start", [None, np.array([5.0])])
+def test_a_target_on_the_boundary_is_never_proven_however_large_delta_is(start):
     problem = pre.RatioProblem([1.0], [[0.0], [0.5], [1.0]])
-    assert newton(problem, make_penalty(problem), pre.Settings(tol=1e-8)).may_diverge
-    assert newton(problem, make_penalty(problem), pre.Settings(tol=1e-8), start=np.array([5.0])).may_diverge
+    result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8), start=start)
+    assert not result.certificate.proves(1e-8)
+    for delta in (10.0, 30.0, 100.0, 1e3, 1e6):
+        assert not pre.certify(problem, [delta]).proves(1e-8)
     inside = pre.RatioProblem([0.9], [[0.0], [0.5], [1.0]])
-    assert not newton(inside, make_penalty(inside), pre.Settings(tol=1e-8)).may_diverge
-    assert not newton(inside, make_penalty(inside), pre.Settings(tol=1e-8), start=np.array([5.0])).may_diverge
+    assert newton(inside, make_penalty(inside), pre.Settings(tol=1e-8), start=start).certificate.proves(1e-8)
 
 
 @pytest.mark.parametrize("start", [None, [1.0, 2.0, 3.0]])
@@ -246,7 +249,7 @@ def test_a_target_off_the_span_of_the_rows_by_more_than_the_radius_is_not_proven
     result = newton(problem, make_penalty(problem), pre.Settings(tol=1e-8))
     assert (result.iterations == 0) is ends
     if ends:
-        assert (result.passes, result.reason, result.may_diverge) == (1, "diverges", False)
+        assert (result.passes, result.reason) == (1, "diverges")
         np.testing.assert_allclose(result.delta, [0.0, 0.0, 0.0, missed], atol=1e-12)
         assert result.certificate.primal_value == pytest.approx(problem.value(result.delta), abs=1e-12)
         assert not result.certificate.proves(1e-8)
