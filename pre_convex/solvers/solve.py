@@ -336,8 +336,8 @@ def _decide_status(
 ) -> Solution:
     """Solution with the status that its certificate proves; if it proves nothing, the hull explains why.
 
-    A lift proves that weights with moment b exist that are positive wherever μ(δ) is, so a target whose answer is proven
-    is not on the hull's boundary.
+    A lift proves that weights with moment b exist that are positive wherever μ(δ) is, so a target whose answer is
+    proven is not on the hull's boundary.
     """
     if found.certificate.proves(settings.tol):
         return replace(solution, status=Status.OPTIMAL)
