@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import io
 import itertools
+import json
 import logging
 import math
 import multiprocessing
@@ -27,6 +28,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,7 @@ from pre_convex_lab.solvers.contenders import Answer
 from pre_convex_lab.solvers.metrics import judge
 from pre_convex_lab.solvers.sets import DEFAULT_SETS, load_set
 from scale import isotropic
+from stale import RESULTS, checksum, code_files
 from storing import markdown_table, quote, store
 from threadpoolctl import threadpool_limits
 
@@ -255,11 +258,42 @@ def estimate_once(pair: Pair, kind: str, estimator: Estimator, budget: float) ->
 # --- the run
 
 
-def solver_rows(peers: list[Peer], names: list[str], quick: bool) -> Iterator[Row]:
+class Kept:
+    """Rows of a run that was interrupted, and the file that new ones are added to; they are rows of this very code."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path, self.rows = path, {}
+        code = checksum(code_files(RESULTS["peers"].code))
+        lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
+        if lines and json.loads(lines[0]) != code:
+            raise SystemExit(f"{path}: rows of other code; delete the file")
+        if path and not lines:
+            self._add(code)
+        for row in map(json.loads, lines[1:]):
+            self.rows[row["kind"], row["problem"], row["peer"]] = row
+
+    def get(self, facts: Row) -> Row | None:
+        """The row of a problem and a peer, if an earlier run has it."""
+        return self.rows.get((facts["kind"], facts["problem"], facts["peer"]))
+
+    def add(self, row: Row) -> None:
+        """Keep a new row."""
+        if self.path and self.get(row) is None:
+            self._add(row)
+
+    def _add(self, line: Any) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, default=float) + "\n")
+
+
+def solver_rows(peers: list[Peer], names: list[str], quick: bool, kept: Kept) -> Iterator[Row]:
     """One row for every moment problem and peer: its best way."""
     for kind, case, known in moment_problems(names, quick):
         for peer in peers:
             facts = {"kind": kind, "problem": case.name, "n": case.problem.n_q, "k": case.problem.k, "peer": peer.name}
+            if (before := kept.get(facts)) is not None:
+                yield before
+                continue
             if find_spec(peer.module) is None:
                 yield facts | {"failure": "not installed"}
                 continue
@@ -275,7 +309,7 @@ def solver_rows(peers: list[Peer], names: list[str], quick: bool) -> Iterator[Ro
             yield facts | best
 
 
-def pair_rows(estimators: list[Estimator], quick: bool) -> Iterator[Row]:
+def pair_rows(estimators: list[Estimator], quick: bool, kept: Kept) -> Iterator[Row]:
     """One row for every pair of samples and estimator."""
     for kind, pair in pairs(quick):
         for estimator in estimators:
@@ -283,6 +317,9 @@ def pair_rows(estimators: list[Estimator], quick: bool) -> Iterator[Row]:
                 continue
             n, d = pair.x_q.shape
             facts = {"kind": pair.kind, "problem": pair.name, "n": n, "k": d, "peer": estimator.name}
+            if (before := kept.get(facts)) is not None:
+                yield before
+                continue
             if find_spec(estimator.module) is None:
                 yield facts | {"failure": "not installed"}
                 continue
@@ -398,6 +435,7 @@ def main() -> None:
         "--peer", nargs="+", metavar="WORD", default=[], help="only peers with one of these words in their names"
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, as a smoke test")
+    parser.add_argument("--keep", type=Path, help="file of rows, so that a run that was interrupted can go on")
     parser.add_argument("--store", action="store_true", help="write the results file and the tables in README.md")
     arguments = parser.parse_args()
     if arguments.store and (arguments.quick or arguments.sets or arguments.peer):
@@ -407,10 +445,12 @@ def main() -> None:
     chosen = [[p for p in group if not arguments.peer or any(word in p.name for word in arguments.peer)]
               for group in (SOLVERS, ESTIMATORS)]  # fmt: skip
     rows: list[Row] = []
-    parts = [solver_rows(chosen[0], [name for name in sets if name != "pairs"], arguments.quick)]
-    parts += [pair_rows(chosen[1], arguments.quick)] if "pairs" in sets else []
+    kept = Kept(arguments.keep)
+    parts = [solver_rows(chosen[0], [name for name in sets if name != "pairs"], arguments.quick, kept)]
+    parts += [pair_rows(chosen[1], arguments.quick, kept)] if "pairs" in sets else []
     for part in parts:
         for row in part:
+            kept.add(row)
             rows.append({name: row.get(name, "") for name in COLUMNS})
             show(row)
     tables = summaries(rows)
