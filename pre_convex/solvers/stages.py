@@ -45,6 +45,8 @@ LIMITS = {"iteration limit": Status.ITERATION_LIMIT, "time limit": Status.TIME_L
 FIRST_ROWS_MIN, FIRST_ROWS_MAX = 2_000, 20_000
 #: steps on a sample; more of them mean that the sample does not decide
 SAMPLE_STEPS = 40
+#: share of the tolerance that a lift on the subset is planned to need; the rest is for the sampling error of its rows
+LIFT_SHARE = 0.8
 #: minimum number of rows of a lift, and of rows per feature
 LIFT_ROWS, LIFT_ROWS_PER_FEATURE = 200, 5
 #: rows times features up to which a lift on all rows, if their covariance is known, costs less than drawing some
@@ -209,7 +211,7 @@ class Staged:
         """
         if self.settings.subset_rows is not None:
             return self.settings.subset_rows
-        n, tol = self.n, 0.3 * self.settings.tol
+        n, tol = self.n, self.settings.tol
         best, cost = n, math.inf
         for passes in PLANNED_PASSES:
             size = math.exp((passes * math.log(self.k / share) + math.log(n / (share * tol))) / (passes + 1))
@@ -224,7 +226,12 @@ class Staged:
         exact_aim = tol * max(tol, EXACT_SHARE)
         # a smaller decrement needs fewer rows for the lift, whose covariance costs more the more features there are
         without_subset = tol / max(10.0, 0.15 * self.k)
-        aim = exact_aim if descent.exact else without_subset if subset is None else tol * subset.size / self.n
+        if descent.exact:
+            aim = exact_aim
+        elif subset is None:
+            aim = without_subset
+        else:  # a lift on S turns a squared decrement into a gap of half of it times n / |S|
+            aim = 2.0 * LIFT_SHARE * tol * (1.0 + abs(point.value)) * subset.size / self.n
         while True:
             point = yield from descent.run(point, aim)
             proof = yield from self._certify(descent, point, subset)
@@ -247,7 +254,7 @@ class Staged:
             return NO_PROOF
         tol, decrement = self.settings.tol, descent.decrement
         hopeless = decrement > max(0.1, 10.0 * tol)  # it diverged, and no lift will prove it
-        needed = 0 if hopeless else int(min(3.0 * decrement * self.n / tol, self.n))
+        needed = 0 if hopeless else int(min(decrement * self.n / (tol * (1.0 + abs(point.value))), self.n))
         needed = max(LIFT_ROWS, LIFT_ROWS_PER_FEATURE * self.k, needed)
         source = subset or self.everything
         covered = subset is None and point.summary.covariance is not None and self.n * self.k <= LIFT_ALL
