@@ -155,8 +155,8 @@ def _unchanged_solution(original: Function) -> Function:
 def _in_given_coordinates(original: Function) -> Function:
     """Newton in the coordinates of the problem, as if its covariance were well conditioned."""
 
-    def function(problem: Any, penalty: Any, span: Any, settings: Any, start: Any, verbose: bool) -> Any:
-        return stages._stages(problem, penalty, settings, start, verbose, collinear_ends=False)[0]
+    def function(problem: Any, penalty: Any, columns: Any, start: Any, run: Any) -> Any:
+        return run(problem, start, np.setdiff1d(np.arange(problem.k), columns))
 
     return function
 
@@ -303,7 +303,7 @@ SPECIAL_CASES = (
     SpecialCase("norm 1: search of ties", (Switch(linf, "search_ties", returning(None)),)),
     SpecialCase("norm inf: search of signs", (Switch(l1, "search_signs", returning(None)),)),
     SpecialCase("hull first if k >= n", (Switch(solve, "_far_outside", returning(None), was_true),)),
-    SpecialCase("own coordinates", (Switch(stages, "_in_coordinates", _in_given_coordinates),)),
+    SpecialCase("own coordinates", (Switch(stages, "in_coordinates", _in_given_coordinates),)),
     SpecialCase("collinear columns noticed", (Switch(stages, "well_conditioned", returning(True), _is_false),)),
     SpecialCase("sample and subset", (Switch(stages.Staged, "__post_init__", _no_sample, _is_large),)),
     SpecialCase("subset", (Switch(stages.Staged, "_subset_size", _all_rows, _fewer_rows),)),

@@ -39,6 +39,7 @@ from .mixture import mix
 
 __all__ = [
     "NO_PROOF",
+    "SMALL_GAP",
     "Certificate",
     "Proof",
     "arithmetic_of",
@@ -46,6 +47,7 @@ __all__ = [
     "certify",
     "make_certificate",
     "prove",
+    "with_noise",
 ]
 
 #: once the gap is this small, no better bound is sought
@@ -335,7 +337,8 @@ def make_certificate(
     arithmetic = arithmetic_of(problem)
     proof = Alone(problem.rows).run(prove(delta, summary, penalty, arithmetic))
     if problem.rows.in_memory and SMALL_GAP < proof.gap < 2.0 * proof.noise:
-        summary, proof = _in_extended_precision(problem, delta, summary, penalty, proof)
+        value, noise = precise_value(problem, delta)
+        summary, proof = with_noise(summary, proof, value, noise + EPS * (delta.size + 4) * penalty.value(delta))
     if mu is None:
         return certificate_of(problem, delta, summary, penalty, proof)
     mu = as_vector(mu, "mu", problem.n_q, limit=MAX_ENTRY)
@@ -356,16 +359,12 @@ def make_certificate(
     return replace(certificate, simplex_residual=simplex, e_qn=e_qn if e_qn > 1e-14 * proof.spread else 0.0)
 
 
-def _in_extended_precision(
-    problem: RatioProblem, delta: Array, summary: Summary, penalty: Penalty, proof: Proof
-) -> tuple[Summary, Proof]:
-    """The proof of a gap that is mostly the round-off of the value, with a value that has less."""
-    log_z, noise = precise_value(problem, delta)
-    noise += EPS * (delta.size + 4) * penalty.value(delta)
-    if noise >= proof.noise:
+def with_noise(summary: Summary, proof: Proof, value: float, noise: float) -> tuple[Summary, Proof]:
+    """A pass and its proof with a value that has less round-off, if it has less."""
+    if not noise < proof.noise:
         return summary, proof
     gap = (proof.gap - proof.noise + noise) * (1.0 + 4.0 * EPS) + EPS * proof.gap
-    return summary._replace(log_z=log_z), proof._replace(gap=gap, noise=noise)
+    return summary._replace(log_z=value), proof._replace(gap=gap, noise=noise)
 
 
 def _dual_bound(

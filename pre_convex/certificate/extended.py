@@ -10,7 +10,7 @@ from .._internal.linear_algebra import EPS
 from .._internal.typing import Array
 from ..problem import RatioProblem
 
-__all__ = ["precise_value"]
+__all__ = ["precise_linked_value", "precise_value"]
 
 
 def precise_value(problem: RatioProblem, delta: Array) -> tuple[float, float]:
@@ -28,3 +28,25 @@ def precise_value(problem: RatioProblem, delta: Array) -> tuple[float, float]:
     log_z = float(top + np.log(np.longdouble(total)))
     noise = (problem.k + 8) * unit * (float(weights @ error) / total + 1.0)
     return log_z, noise + EPS * (40.0 + math.log(problem.n_q) + abs(log_z))
+
+
+def precise_linked_value(problem: RatioProblem, theta: Array) -> tuple[float, float]:
+    """The same for −c + Σ π ψ(s) of the family, at θ = (c, δ) for rows relative to the target.
+
+    ψ and its slope are computed at s rounded to a double, and what rounding took away is added to first order.
+    """
+    wide, unit = theta.astype(np.longdouble), float(np.finfo(np.longdouble).eps)
+    total, size, error = -float(theta[0]), abs(float(theta[0])), 0.0
+    for start in range(0, problem.n_q, problem.rows.chunk_rows):
+        chunk = slice(start, start + problem.rows.chunk_rows)
+        link, pi = problem.link.take(chunk), np.exp(problem.log_base[chunk])
+        f = np.asarray(problem.features_q[chunk], dtype=np.longdouble) - problem.target
+        exact = (f @ wide[1:] + wide[0])[pi > 0.0]
+        terms = (np.abs(f) @ np.abs(wide[1:]) + abs(wide[0]))[pi > 0.0].astype(float)
+        link, pi = link.take(pi > 0.0), pi[pi > 0.0]
+        s = exact.astype(float)
+        change, t, psi = (exact - s).astype(float), link.ratio(s), link.conjugate(s)
+        total += float(np.sum(pi * (psi + t * change)))
+        size += float(np.sum(pi * (np.abs(psi) + np.abs(t))))
+        error += float(np.sum(pi * (np.abs(t) * terms * (problem.k + 8) * unit + 2.0 * link.width(t) * change**2)))
+    return total, error + EPS * (40.0 + math.log2(problem.n_q)) * size

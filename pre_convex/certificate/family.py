@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dpstrf, dtrtri
 from .._internal.linear_algebra import EPS
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_ENTRY, as_vector
-from ..data.affine_span import LAST_PLACES
+from ..data.affine_span import LAST_PLACES, TARGET_NOISE
 from ..data.linked import (
     LiftMoments,
     LiftRequest,
@@ -43,8 +43,20 @@ from ..data.requests import ALL, Requests
 from ..divergences import Divergence
 from ..penalties import PartialPenalty, Penalty, Trial, with_intercept
 from ..problem import RatioProblem
-from .certificate import Certificate, Proof, arithmetic_of, certificate_of
-from .lift import CANCELS, ROUNDS, SMALL_PIVOT, UNIT, WELL_KNOWN, Arithmetic, whitening
+from .certificate import SMALL_GAP, Certificate, Proof, arithmetic_of, certificate_of, with_noise
+from .extended import precise_linked_value
+from .lift import (
+    CANCELS,
+    ROUNDS,
+    SMALL_PIVOT,
+    UNIT,
+    WELL_KNOWN,
+    Arithmetic,
+    LeftOut,
+    eliminate,
+    missed_moments,
+    whitening,
+)
 
 __all__ = ["certificate_at", "linked_arithmetic", "linked_certificate", "prove_linked"]
 
@@ -133,7 +145,7 @@ def prove_linked(
             columns = tuple((lifted.dependent - 1).tolist())
             return proof._replace(gap=gap, last_digit=last_digit, dependent=columns)
         # which columns count as dependent is a matter of round-off, so all get a margin of a few last digits
-        last = LAST_PLACES * arithmetic.accuracy * (sizes.largest + arithmetic.target)
+        last = LAST_PLACES * EPS * (sizes.largest + arithmetic.target)
         margin = np.maximum(margin, 4.0 * np.maximum(lifted.missed, last))
     return proof
 
@@ -173,7 +185,8 @@ class _Lift:
         # a coordinate is a sum of k products, and its round-off that of half as many last places
         places = LAST_PLACES + 0.5 * r.size
         known = places * self.arithmetic.accuracy * (self.G + self.arithmetic.target)
-        missed, dependent = np.zeros(r.size), np.zeros(r.size, dtype=bool)
+        target_known = np.maximum(known, TARGET_NOISE * (self.G + self.arithmetic.target))
+        left_out: list[LeftOut] = []
         T = np.eye(r.size)
         T[1:, 0] = r[1:]
         S = (T @ self.H @ T.T)[np.ix_(used, used)]
@@ -186,21 +199,25 @@ class _Lift:
             found: LiftMoments = yield LiftRequest(self.theta, self.round_off.scores, V, r, self.level)
             z, lost = self._misses(V, found)
             last, size = np.abs(V) @ known, np.abs(V) @ self.G
-            allowed = np.where(self.relaxed[own], np.maximum(last, RELAXED * size), last)
-            zero = (found.moving <= allowed) & (found.moving <= CANCELS * size) & (own > 0)
-            if np.any(V[np.ix_(~zero, own[zero])]):  # another coordinate contains the same column
-                zero[:] = False
+            target_last, relaxed = np.abs(V) @ target_known, self.relaxed[own]
+            spread = np.maximum(0.5 * (found.high - found.low), 0.0)
+            zero = (spread <= last) & (found.moving <= target_last)
+            zero = np.where(relaxed, found.moving <= RELAXED * size, zero)
+            zero &= (found.moving <= CANCELS * size) & (own > 0)
+            if eliminate(V, own, zero):  # the other coordinates are new
+                continue
             left = np.minimum(np.abs(z) + lost + found.moving, found.peak + np.abs(V[:, 0]))
-            if np.any(left[zero & ~self.relaxed[own]] > 2.0 * last[zero & ~self.relaxed[own]]):
+            left += UNIT * (r.size + 3) * size  # round-off of the coordinates
+            if np.any(left[zero & ~relaxed] > 2.0 * target_last[zero & ~relaxed]):
                 return None
-            missed[own[zero]] = left[zero] / np.abs(V[zero, own[zero]]) * (1.0 + EPS * r.size)
-            dependent[own[zero]] = True
+            left_out += [LeftOut(int(own[i]), V[i], float(left[i])) for i in np.flatnonzero(zero)]
             V, own, found = V[~zero], own[~zero], found.some(~zero)
             if not (np.all(np.isfinite(found.second)) and np.all(found.second.diagonal() > 0.0)):
                 return None
             cost = self._cost(V, found, z[~zero], lost[~zero], divergence)
             if cost < math.inf:
-                return Lifted(cost, np.flatnonzero(dependent), missed)
+                missed = missed_moments(left_out, r.size)
+                return Lifted(cost, np.array(sorted(one.column for one in left_out), dtype=np.intp), missed)
             V, own = _orthogonalised(
                 V, own, found.second, [own == 0, (own > 0) & ~self.relaxed[own], self.relaxed[own]]
             )
@@ -285,7 +302,11 @@ def linked_certificate(problem: RatioProblem, delta: Array, mu: Array | None, pe
     summary = linked_tilt(problem.rows, problem.link, theta, covariance=False)
     terms, arithmetic = with_intercept(penalty, problem.k), linked_arithmetic(problem)
     steps = prove_linked(theta, summary, terms, arithmetic, problem.link.divergence)
-    certificate = certificate_at(problem, theta, summary, penalty, LinkedRows(problem.rows, problem.link).run(steps))
+    proof = LinkedRows(problem.rows, problem.link).run(steps)
+    if problem.rows.in_memory and problem.link.mass and SMALL_GAP < proof.gap < 2.0 * proof.noise:
+        value, noise = precise_linked_value(problem, theta)
+        summary, proof = with_noise(summary, proof, value, noise + EPS * (theta.size + 4) * penalty.value(delta))
+    certificate = certificate_at(problem, theta, summary, penalty, proof)
     if mu is None:
         return certificate
     mu = as_vector(mu, "mu", problem.n_q, limit=MAX_ENTRY)

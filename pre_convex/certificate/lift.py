@@ -21,17 +21,28 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri
 
 from .._internal.linear_algebra import EPS
 from .._internal.typing import Array, Index
-from ..data.affine_span import LAST_PLACES
+from ..data.affine_span import LAST_PLACES, TARGET_NOISE
 from ..data.passes import Summary
 from ..data.requests import ALL, Lowest, Ranges, Requests, Whiten, Whitened
 from ..data.rows import Reach
 
-__all__ = ["Arithmetic", "Lifted", "RoundOff", "lift", "lift_in_own_coordinates", "whitening"]
+__all__ = [
+    "Arithmetic",
+    "LeftOut",
+    "Lifted",
+    "RoundOff",
+    "eliminate",
+    "lift",
+    "lift_in_own_coordinates",
+    "missed_moments",
+    "whitening",
+]
 
 #: unit round-off of float64
 UNIT = 0.5 * EPS
@@ -250,34 +261,43 @@ def lift_in_own_coordinates(
     may be zero in every row, to the last digits of the columns that it is made of. Then the column is a combination of
     the others, it needs no coordinate, and its moment is missed by no more than the largest such remainder. With
     ``room`` the residual need not be r: then it is enough that the remainder varies by no more than this share of its
-    terms.
+    terms, or that all rows where it is larger have a negligible weight.
     """
     ranges, log_z = (yield Ranges()), summary.log_z
     if ranges is None:
         return None
     G = np.maximum(np.abs(ranges[0]), np.abs(ranges[1])) + np.abs(r)
-    known = LAST_PLACES * arithmetic.accuracy * (G + arithmetic.target)
-    known = np.maximum(known, room * G)
-    constant = (ranges[0] == ranges[1]) & ((room > 0.0) | (np.abs(ranges[0] + r) <= known))
-    missed, dependent, own = (
-        np.where(constant, np.abs(ranges[0] + r) + r_error, 0.0),
-        constant,
-        np.flatnonzero(~constant),
-    )
+    known = room * G if room else LAST_PLACES * arithmetic.accuracy * (G + arithmetic.target)
+    target_known = np.maximum(known, TARGET_NOISE * (G + arithmetic.target))
+    constant = (ranges[0] == ranges[1]) & ((room > 0.0) | (np.abs(ranges[0] + r) <= target_known))
+    own = np.flatnonzero(~constant)
+    left_out = [
+        LeftOut(i, np.eye(delta.size)[i], float(abs(ranges[0][i] + r[i]) + r_error[i]))
+        for i in np.flatnonzero(constant).tolist()
+    ]
     V, white = np.eye(delta.size)[own] / G[own, None], 0  # the first coordinates are white, the others remainders
     for _ in range(ROUNDS):
         found: Whitened = yield Whiten(delta, log_z, V, r)
-        size = 0.5 * (found.high - found.low) if room else found.peak
-        zero = (size <= np.abs(V) @ known) & (size <= CANCELS * np.abs(V) @ G)
-        left = found.peak[zero] + np.abs(V[zero]) @ r_error
-        missed[own[zero]] = left / np.abs(V[zero, own[zero]]) * (1.0 + EPS * delta.size)
-        dependent[own[zero]] = True
+        size, spread = np.abs(V), 0.5 * (found.high - found.low)
+        zero = (spread <= size @ known) & (spread <= CANCELS * size @ G)
+        if not room:
+            zero &= (found.peak <= size @ target_known) & (found.peak <= CANCELS * size @ G)
+        # a lift with q ≤ ½ moves no moment by more than this, however far out rows of negligible weight are
+        moved = 4.0 * (np.sqrt(2.0 * found.second.diagonal()) + UNIT * (delta.size + 3) * (size @ G))
+        light = (moved <= size @ known) & (room > 0.0)
+        zero |= light
+        if eliminate(V, own, zero):  # the other coordinates are new
+            white = 0
+            continue
+        left = np.where(light, moved, found.peak + UNIT * (delta.size + 3) * (size @ G)) + size @ r_error
+        left_out += [LeftOut(int(own[i]), V[i], float(left[i])) for i in np.flatnonzero(zero)]
         white -= int(zero[:white].sum())
         V, own, found = V[~zero], own[~zero], found.some(~zero)
         if white == len(V):
             lifted = yield from _lift_whitened(delta, log_z, V, found, r, r_error, G, round_off, arithmetic)
-            if lifted is not None:
-                return lifted._replace(dependent=tuple(np.flatnonzero(dependent).tolist()), missed=missed)
+            if lifted is not None and (lifted.q <= 0.5 or not room):
+                missed = missed_moments(left_out, delta.size)
+                return lifted._replace(dependent=tuple(sorted(one.column for one in left_out)), missed=missed)
         if not np.all(np.isfinite(found.second)):
             return None
         better = _orthogonalised(V, found.second, white)
@@ -286,6 +306,41 @@ def lift_in_own_coordinates(
         order, V, white = better
         own = own[order]
     return None
+
+
+class LeftOut(NamedTuple):
+    """A coordinate whose moment misses no more than ``left``, whatever the lift is, and the column it belongs to."""
+
+    column: int
+    coordinate: Array
+    left: float
+
+
+def eliminate(V: Array, own: Index, zero: NDArray[np.bool_]) -> bool:
+    """Remove the columns of coordinates that are zero from all others, in place; False if they have none of them.
+
+    The moments of the other coordinates are matched, and say nothing about a column that may be missed.
+    """
+    changed = False
+    for i in np.flatnonzero(zero):
+        others = np.flatnonzero(V[:, own[i]])
+        others = others[others != i]
+        V[others] -= np.outer(V[others, own[i]] / V[i, own[i]], V[i])
+        V[others, own[i]] = 0.0
+        changed = changed or others.size > 0
+    return changed
+
+
+def missed_moments(left_out: list[LeftOut], k: int) -> Array:
+    """Bound on what moments miss in each column, if those of all coordinates that are not left out are matched.
+
+    A coordinate has its own column and others, of which only those that are left out later are missed.
+    """
+    missed = np.zeros(k)
+    for column, coordinate, left in reversed(left_out):
+        others = float(np.abs(coordinate) @ missed)
+        missed[column] = (left + others) / abs(coordinate[column]) * (1.0 + EPS * (k + 4))
+    return missed
 
 
 def _lift_whitened(

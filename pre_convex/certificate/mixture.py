@@ -77,7 +77,7 @@ def mix(
         size = 0.5 * (found.high - found.low) if room else found.peak
         if np.any(size > np.abs(V) @ known):
             return None
-        left = found.peak + np.abs(V) @ r_error
+        left = found.peak + np.abs(V) @ (r_error + UNIT * (delta.size + 3) * (scale + np.abs(r)))
         missed[rest] = left / np.abs(V[np.arange(rest.size), rest]) * (1.0 + EPS * delta.size)
     G, scale = G[:, kept], scale[kept]
     m, error = (summary.mean + r)[kept] / scale, (round_off.mean + r_error)[kept] / scale

@@ -105,8 +105,10 @@ class LiftMoments(NamedTuple):
         Σ_j μ_j Y_j over the rows of the level.
     second : ndarray of shape (r, r)
         Σ_j ω_j Y_j Y_j'.
-    peak, moving : ndarrays of shape (r,)
-        Largest |Y_ji| over the rows with positive base weight, and over those with room.
+    peak : ndarray of shape (r,)
+        Largest |Y_ji| over the rows with positive base weight.
+    low, high : ndarrays of shape (r,)
+        Smallest and largest Y_ji over the rows with room; infinite without such rows.
     squares : ndarray of shape (k + 1,)
         Σ_j ω_j [1, F_j − b + r]².
     """
@@ -114,13 +116,24 @@ class LiftMoments(NamedTuple):
     mean: Array
     second: Array
     peak: Array
-    moving: Array
+    low: Array
+    high: Array
     squares: Array
+
+    @property
+    def moving(self) -> Array:
+        """Largest |Y_ji| over the rows with room."""
+        return np.maximum(np.maximum(-self.low, self.high), 0.0)
 
     def some(self, index: NDArray[np.bool_]) -> LiftMoments:
         """Some of the coordinates."""
         return LiftMoments(
-            self.mean[index], self.second[np.ix_(index, index)], self.peak[index], self.moving[index], self.squares
+            self.mean[index],
+            self.second[np.ix_(index, index)],
+            self.peak[index],
+            self.low[index],
+            self.high[index],
+            self.squares,
         )
 
 
@@ -261,7 +274,7 @@ def _room(rows: Rows, link: Link, theta: Array, accuracy: float) -> Array:
 def _lift(rows: Rows, link: Link, request: LiftRequest) -> LiftMoments:
     link, theta, V, size = _link_of(rows, link), request.theta, request.V, len(request.V)
     mean, second, squares = np.zeros(size), np.zeros((size, size)), np.zeros(theta.size)
-    peak, moving = np.zeros(size), np.zeros(size)
+    peak, low, high = np.zeros(size), np.full(size, np.inf), np.full(size, -np.inf)
     for chunk, f in rows.chunks(rows.long_chunk_rows):
         here, pi = link.take(chunk), _base(rows, chunk)
         t = here.ratio(f @ theta[1:] + theta[0])
@@ -270,12 +283,13 @@ def _lift(rows: Rows, link: Link, request: LiftRequest) -> LiftMoments:
         omega = _weighted(pi, here.room(t, request.accuracy))
         mean += _weighted(pi, t) @ Y
         second += (Y * omega[:, None]).T @ Y
-        Y = np.abs(Y, out=Y)
-        peak = np.maximum(peak, Y.max(axis=0, initial=0.0, where=(pi > 0.0)[:, None]))
-        moving = np.maximum(moving, Y.max(axis=0, initial=0.0, where=(omega > 0.0)[:, None]))
+        moves = (omega > 0.0)[:, None]
+        low = np.minimum(low, Y.min(axis=0, initial=np.inf, where=moves))
+        high = np.maximum(high, Y.max(axis=0, initial=-np.inf, where=moves))
+        peak = np.maximum(peak, np.abs(Y, out=Y).max(axis=0, initial=0.0, where=(pi > 0.0)[:, None]))
         squares[0] += omega.sum()
         squares[1:] += omega @ np.square(f)
-    return LiftMoments(mean, second, peak, moving, squares)
+    return LiftMoments(mean, second, peak, low, high, squares)
 
 
 def _missing_mass(found: LiftMoments, link: Link, request: LiftRequest) -> LiftMoments:
@@ -294,7 +308,8 @@ def _merge_lifts(one: LiftMoments, other: LiftMoments) -> LiftMoments:
         one.mean + other.mean,
         one.second + other.second,
         np.maximum(one.peak, other.peak),
-        np.maximum(one.moving, other.moving),
+        np.minimum(one.low, other.low),
+        np.maximum(one.high, other.high),
         one.squares + other.squares,
     )
 
@@ -352,9 +367,16 @@ def _scores(rows: Rows, theta: Array) -> list[tuple[int, Array, Array]]:
 
 
 def linked_weights(rows: Rows, link: Link, theta: Array) -> Array:
-    """Weights μ of every row at θ = (c, δ), [LINK]."""
+    """Weights μ of every row at θ = (c, δ), [LINK], for the best c; within the bounds.
+
+    Near a divergence's limit ratios have the round-off of c many times over, and weights are scaled to sum to one.
+    """
     s, pi = linked_scores(rows, theta)
-    return _weighted(pi, link.ratio(s))
+    mu = _weighted(pi, link.ratio(s))
+    if math.isfinite(link.divergence.limit) and np.all(np.isinf(link.upper)):
+        total = float(mu.sum())
+        mu = np.maximum(mu / total, pi * link.lower) if 0.0 < total < math.inf else mu
+    return mu
 
 
 def intercept_at(rows: Rows, link: Link, delta: Array, guess: float = 0.0) -> float:

@@ -45,5 +45,5 @@ def separates(problem: RatioProblem, v: Array, relaxation: float) -> bool:
     """
     top = support_of_weights(problem, v)
     lowest, highest = column_ranges(problem.rows)
-    size = float(np.abs(v) @ np.maximum(np.abs(lowest), np.abs(highest))) + abs(relaxation)
-    return bool(-relaxation - top > ROUND_OFF * (problem.k + 8) * size)
+    reach = np.maximum(np.abs(lowest), np.abs(highest))
+    return bool(-relaxation - top > ROUND_OFF * (problem.k + 8) * (float(np.abs(v) @ reach) + abs(relaxation)))

@@ -3,7 +3,8 @@
 Where b_i is the smallest (largest) q value of column i, every feasible μ is zero on all rows with a larger (smaller)
 value, and δ_i runs to −∞ (+∞). The usual cause is an indicator of a category that the p side lacks. On the rows that
 are left other columns may be exposed in turn, so the search is repeated until nothing changes. It compares numbers for
-equality and depends on no tolerance. With one radius for each feature, columns of radius zero can be exposed.
+equality; only a constant column counts as matched to the last digits of its mean. With one radius for each feature,
+columns of radius zero can be exposed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from .._internal.snapshots import freeze
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_ENTRY
+from ..data.affine_span import TARGET_NOISE
 from ..data.rows import Rows
 from ..problem import RatioProblem
 
@@ -81,7 +83,7 @@ class ExposedFace:
 def exposed_face(problem: RatioProblem) -> ExposedFace | None:
     """The face of the hull that exposed columns leave; ``None`` if there is none, or if no row is left on it.
 
-    Constant columns that equal the target are left out on the way, even if no column is exposed.
+    Constant columns that match the target are left out on the way, even if no column is exposed.
 
     Parameters
     ----------
@@ -100,9 +102,10 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
     b, found, log_share, whole = problem.target, list[Recession](), 0.0, problem
     while True:
         lowest, highest = whole.ranges
-        if np.any((b + R < lowest) | (b - R > highest)):  # outside the hull
-            return None
         varying = lowest < highest
+        noise = np.where(varying, 0.0, TARGET_NOISE * (np.abs(b) + np.abs(lowest)))  # mean of equal numbers
+        if np.any((b + R < lowest - noise) | (b - R > highest + noise)):  # outside the hull
+            return None
         new = np.flatnonzero(varying & (R == 0.0) & ((b == lowest) | (b == highest)))
         if new.size == 0:
             break

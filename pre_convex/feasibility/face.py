@@ -116,9 +116,14 @@ def _largest_margin(rows: Rows, basis: Array, y: Array, index: Index) -> tuple[A
             return y, cosines, tight
         working = np.append(working, new)
         F = rows.take(working).features @ basis
+        size = np.linalg.norm(F, axis=1)
+        off = size > ON_PLANE  # round-off of products may differ from that of the pass
+        working, F, size = working[off], F[off], size[off]
+        if not working.size:
+            break
         result = linprog(
             np.append(np.zeros(k), -1.0),
-            A_ub=np.column_stack([F / np.linalg.norm(F, axis=1)[:, None], np.ones(working.size)]),
+            A_ub=np.column_stack([F / size[:, None], np.ones(working.size)]),
             b_ub=np.zeros(working.size),
             bounds=[(-1.0, 1.0)] * k + [(0.0, 1.0)],
             options=LP_OPTIONS,

@@ -27,6 +27,7 @@ from .._internal.linear_algebra import EPS
 from .._internal.threads import single_threaded_blas
 from .._internal.typing import Array, Index
 from .._internal.validation import MAX_PARAMETER, as_vector, check_tol
+from ..data.affine_span import TARGET_NOISE
 from ..data.passes import support, weighted_sum
 from ..data.rows import Rows
 from ..errors import SolveError
@@ -43,8 +44,6 @@ ZERO_DISTANCE = 1e-10
 #: a target is on the boundary if moving it away from the middle of the hull by the last of these shares takes it
 #: outside; the larger ones tell most interior targets at once, and find the face where round-off matters less
 BEYOND = (1e-3, 1e-5, 1e-7, 10.0 * ZERO_DISTANCE)
-#: a target may miss the rows by this share of its size without being outside: means of collinear columns do
-TARGET_NOISE = 1e-13
 #: relative accuracy of the search for the position
 POSITION_RTOL = 0.1
 #: minimum number of rows that a pass adds
@@ -55,8 +54,8 @@ EXTREMES = 1.25
 MAX_PASSES = 100
 #: passes after which the bounds on a distance must be twice as close
 PATIENCE = 15
-#: limit on corners of bounded weights that a search adds, one in each pass
-MAX_CORNERS = 500
+#: limit on corners of bounded weights that a search adds, one in each pass, and the patience that goes with it
+MAX_CORNERS, CORNER_PATIENCE = 500, 50
 #: round-off of a weighted mean of rows, relative to their size
 ROUND_OFF = 4.0 * EPS
 #: accuracy of the first program over a few rows; the next ones are ten times as accurate as the bounds so far, the last
@@ -394,7 +393,7 @@ class _Search:
 class _CornerSearch(_Search):
     """The same among weights within bounds: the working set holds moments of corners, in the order they were found."""
 
-    max_passes, patience = MAX_CORNERS, MAX_CORNERS
+    max_passes, patience = MAX_CORNERS, CORNER_PATIENCE
 
     def __init__(self, problem: RatioProblem, b: Array) -> None:
         self.moments, self.k, self.passes = Reachable(problem, few=0), b.size, 1

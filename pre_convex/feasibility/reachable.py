@@ -10,6 +10,7 @@ import numpy as np
 
 from .._internal.linear_algebra import EPS
 from .._internal.typing import Array
+from ..data.affine_span import TARGET_NOISE
 from ..data.linked import capped_support, capped_weights, linked_scores
 from ..data.passes import column_ranges, support, weighted_sum
 from ..penalties.radius import radius_value
@@ -22,8 +23,6 @@ __all__ = ["Reachable"]
 FEW_ROWS = 2000
 #: rows that a pass adds
 ROWS_PER_PASS = 64
-#: a target may miss the rows by this share of its size without being out of reach, as means of collinear columns do
-TARGET_NOISE = 1e-13
 
 
 class Reachable:

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._internal.linear_algebra import well_conditioned
 from .._internal.threads import single_threaded_blas
-from .._internal.typing import Array
+from .._internal.typing import Array, Index
 from ..certificate.certificate import NO_PROOF, Proof
 from ..certificate.family import certificate_at, linked_arithmetic, prove_linked
 from ..data.linked import Extremes, LinkedRows, StepLimit, intercept_at
@@ -23,7 +24,7 @@ from ..penalties import PartialPenalty, Penalty, with_intercept
 from ..problem import RatioProblem
 from .newton import Descent, Point
 from .settings import Settings
-from .stages import SAMPLE_STEPS, NewtonResult, Staged
+from .stages import SAMPLE_STEPS, NewtonResult, Outcome, Staged, in_coordinates
 
 __all__ = ["newton_linked"]
 
@@ -93,6 +94,13 @@ class LinkedStages(Staged):
     divergence: Divergence
     limited = False
 
+    def _well_conditioned(self, H: Array) -> bool:
+        """Whether no unpenalised columns are nearly collinear; the others have a penalty."""
+        free = self.penalty.unpenalised(self.k)
+        free = free[free > 0]
+        centred = H[1:, 1:] - np.outer(H[1:, 0], H[0, 1:]) / H[0, 0]
+        return not free.size or well_conditioned(centred[np.ix_(free - 1, free - 1)])
+
     def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
         descent = LinkedDescent(
             level, self.penalty, self.settings, self.clock, self.arithmetic.shift, curvature, variances
@@ -147,23 +155,48 @@ def newton_linked(
     verbose: bool = False,
 ) -> NewtonResult:
     """Solve [P] in (c, δ) and certify the answer; parameters as in :func:`~pre_convex.solvers.stages.newton`."""
+    with single_threaded_blas(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        found, outcome = _stages(problem, penalty, settings, start, verbose)
+        if not outcome.collinear:
+            return found
+
+        def run(inner: RatioProblem, z: Array | None, others: Index) -> NewtonResult:
+            terms = penalty
+            if isinstance(penalty, PartialPenalty):
+                rank = inner.k - others.size
+                on = rank + np.searchsorted(others, penalty.on)
+                terms = PartialPenalty(penalty.inner, on, np.arange(rank), penalty.scale)
+            return replace(_stages(inner, terms, settings, z, verbose, collinear_ends=False)[0], intercept=None)
+
+        return in_coordinates(problem, penalty, penalty.unpenalised(problem.k), start, run)
+
+
+def _stages(
+    problem: RatioProblem,
+    penalty: Penalty,
+    settings: Settings,
+    start: Array | None,
+    verbose: bool,
+    *,
+    collinear_ends: bool = True,
+) -> tuple[NewtonResult, Outcome]:
+    """Result of the stages in the coordinates of the problem."""
     n, k = problem.rows.shape
     if problem.link.per_row:  # samples of rows with bounds of their own are not supported
         settings = replace(settings, small=max(settings.small, n * (k + 1)))
-    with single_threaded_blas(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        delta = penalty.start(k) if start is None else start
-        at_base = not (np.any(delta) or problem.link.per_row)  # the bounds are then on both sides of one
-        theta = np.append(0.0 if at_base else intercept_at(problem.rows, problem.link, delta), delta)
-        staged = LinkedStages(
-            n, k + 1, with_intercept(penalty, k), settings, linked_arithmetic(problem), theta,
-            row_cost=problem.rows.subset_cost, collinear_ends=False, verbose=verbose,
-        )  # fmt: skip
-        staged.divergence = problem.link.divergence
-        staged.limited = bool(np.isfinite(problem.link.divergence.limit) and np.any(np.isinf(problem.link.upper)))
-        outcome = LinkedRows(problem.rows, problem.link).run(staged.run())
-        theta = outcome.point.delta
-        certificate = certificate_at(problem, theta, outcome.point.summary, penalty, outcome.proof)
-    return NewtonResult(
+    delta = penalty.start(k) if start is None else start
+    at_base = not (np.any(delta) or problem.link.per_row)  # the bounds are then on both sides of one
+    theta = np.append(0.0 if at_base else intercept_at(problem.rows, problem.link, delta), delta)
+    staged = LinkedStages(
+        n, k + 1, with_intercept(penalty, k), settings, linked_arithmetic(problem), theta,
+        row_cost=problem.rows.subset_cost, collinear_ends=collinear_ends, verbose=verbose,
+    )  # fmt: skip
+    staged.divergence = problem.link.divergence
+    staged.limited = bool(np.isfinite(problem.link.divergence.limit) and np.any(np.isinf(problem.link.upper)))
+    outcome = LinkedRows(problem.rows, problem.link).run(staged.run())
+    theta = outcome.point.delta
+    certificate = certificate_at(problem, theta, outcome.point.summary, penalty, outcome.proof)
+    result = NewtonResult(
         np.array(theta[1:]),
         certificate,
         outcome.iterations,
@@ -172,3 +205,4 @@ def newton_linked(
         tuple(staged.trace),
         intercept=float(theta[0]) if abs(outcome.point.gradient[0]) <= NORMALISED else None,
     )
+    return result, outcome

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.typing import Array
+from ..data.affine_span import TARGET_NOISE
 from ..errors import InfeasibleError, SolveError, round_up
 from ..feasibility.capped import support_of_weights
 from ..feasibility.conflict import is_ball
@@ -26,6 +27,8 @@ MAX_FEATURES = 50
 #: ratio of the radii to advise to the cheapest ones, for divergences other than KL: close to those, χ² leaves weight on
 #: fewer rows than a certificate needs, and reverse KL has nearly infinite ratios
 MARGIN = 1.5
+#: a distance whose lower bound is at least this share of the upper one is given as one number
+KNOWN = 0.99
 
 
 #: a remedy as text, and as parameters if it is a call
@@ -51,7 +54,8 @@ def infeasible_error(
     advise = advise or _calls_of_problem
     hull = solution.hull
     lowest, highest = problem.ranges
-    off = (problem.target < lowest) | (problem.target > highest)
+    noise = TARGET_NOISE * np.maximum(np.abs(lowest), np.abs(highest))
+    off = (problem.target < lowest - noise) | (problem.target > highest + noise)
     outside = tuple(name for name, is_off in zip(problem.feature_names, off, strict=True) if is_off)
     if hull is None:  # the distance was not found, but δ separates
         remedies = advise(None, {})
@@ -98,7 +102,10 @@ def _distance(problem: RatioProblem, hull: Hull, scaled: bool) -> str:
     if problem.radius_per_feature:
         return f"No weights{_within(problem)} match the target to within the radius of each feature."
     where = "moments that weights within the bounds have" if problem.link.bounded else "hull of the q features"
-    distance = f"{hull.radius:.6g} standard deviations" if scaled else f"at distance {hull.radius:.6g}"
+    size = f"{hull.radius:.6g}"
+    if hull.lower < KNOWN * hull.radius:
+        size = f"between {hull.lower:.3g} and {hull.radius:.3g}"
+    distance = f"{size} standard deviations" if scaled else f"at distance {size}"
     return (
         f"The target is {distance} from the {where} in norm {problem.norm:g}, more than the radius {problem.radius:g}, "
         f"so no weights{_within(problem)} match it."

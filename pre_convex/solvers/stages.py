@@ -10,13 +10,14 @@ If S turns out to be unrepresentative, the solve continues with covariances of a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .._internal.linear_algebra import shrink_correlations, well_conditioned
 from .._internal.threads import single_threaded_blas
-from .._internal.typing import Array
+from .._internal.typing import Array, Index
 from ..certificate.certificate import (
     NO_PROOF,
     Certificate,
@@ -26,8 +27,10 @@ from ..certificate.certificate import (
     make_certificate,
     prove,
 )
+from ..certificate.family import certificate_at
 from ..certificate.lift import Arithmetic
 from ..data.affine_span import AffineSpan, affine_span_of
+from ..data.linked import intercept_at, linked_tilt
 from ..data.passes import tilt
 from ..data.requests import ALL, Alone, Draw, Level, Requests, Tilt
 from ..penalties import BallPenalty, NoPenalty, Penalty
@@ -36,7 +39,7 @@ from ..solution import Stage, Status
 from .newton import Descent, Point
 from .settings import Clock, Settings
 
-__all__ = ["LIMITS", "NewtonResult", "Outcome", "Staged", "newton"]
+__all__ = ["LIMITS", "NewtonResult", "Outcome", "Staged", "in_coordinates", "newton", "span_of"]
 
 #: status of a solve that ended for one of these reasons before anything was proven
 LIMITS = {"iteration limit": Status.ITERATION_LIMIT, "time limit": Status.TIME_LIMIT}
@@ -143,7 +146,7 @@ class Staged:
         point = yield from first.at(zero if self.start is None else self.start)
         H0 = point.summary.covariance
         assert H0 is not None  # the first pass of a descent without a curvature computes it
-        if not well_conditioned(H0) and self.collinear_ends:
+        if self.collinear_ends and not self._well_conditioned(H0):
             return Outcome(point, NO_PROOF, 0, 1, "collinear columns", collinear=True)
         if self.start is not None and np.any(self.start):
             H0 = (yield Tilt(np.zeros(self.k), True, first.level.number)).covariance
@@ -155,6 +158,10 @@ class Staged:
             point = yield from descent.at(zero)  # the start is worse than δ = 0
         descent, point, proof = yield from self._all_rows(descent, point, subset)
         return Outcome(point, proof, descent.iterations, descent.passes, descent.reason)
+
+    def _well_conditioned(self, H: Array) -> bool:
+        """Whether no columns are nearly collinear."""
+        return well_conditioned(H)
 
     def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
         descent = Descent(level, self.penalty, self.settings, self.clock, self.arithmetic.shift, curvature, variances)
@@ -324,9 +331,13 @@ def newton(
         found, outcome = _stages(problem, penalty, settings, start, verbose)
         if not outcome.collinear:
             return found
-        span = affine_span_of(problem.rows, problem.rows.sample(20_000) if problem.n_q > 40_000 else None)
         if isinstance(penalty, NoPenalty):
-            return _in_coordinates(problem, penalty, span, settings, start, verbose)
+
+            def run(inner: RatioProblem, z: Array | None, _: Index) -> NewtonResult:
+                return _stages(inner, penalty, settings, z, verbose, collinear_ends=False)[0]
+
+            return in_coordinates(problem, penalty, np.arange(problem.k), start, run)
+        span = span_of(problem)
         away = span.null @ span.normal_components(np.zeros(problem.k))
         if isinstance(penalty, BallPenalty) and -float(away @ span.centre) > 1.001 * penalty.value(away):
             # the target is off the span of the rows, and the value is unbounded below
@@ -336,8 +347,17 @@ def newton(
         return replace(found, free_directions=free)
 
 
+def span_of(problem: RatioProblem, columns: Index | None = None) -> AffineSpan:
+    """Affine span of the rows in some columns or in all."""
+    return affine_span_of(problem.rows, problem.rows.sample(20_000) if problem.n_q > 40_000 else None, columns)
+
+
 def _unproven(problem: RatioProblem, delta: Array, penalty: Penalty) -> Certificate:
     """Certificate of a δ on a diverging sequence."""
+    if problem.has_intercept:
+        theta = np.append(intercept_at(problem.rows, problem.link, delta), delta)
+        summary = linked_tilt(problem.rows, problem.link, theta, covariance=False)
+        return certificate_at(problem, theta, summary, penalty, NO_PROOF)
     return certificate_of(problem, delta, tilt(problem.rows, delta, covariance=False), penalty, NO_PROOF)
 
 
@@ -372,25 +392,48 @@ def _stages(
     return result, outcome
 
 
-def _in_coordinates(
-    problem: RatioProblem, penalty: Penalty, span: AffineSpan, settings: Settings, start: Array | None, verbose: bool
+def in_coordinates(
+    problem: RatioProblem,
+    penalty: Penalty,
+    columns: Index,
+    start: Array | None,
+    run: Callable[[RatioProblem, Array | None, Index], NewtonResult],
 ) -> NewtonResult:
-    """Solve without penalty in coordinates of unit spread; δ is the shortest that gives the same ratio."""
-    zero = np.zeros(problem.k)
+    """Solve in coordinates of unit spread for unpenalised columns; δ is the shortest that gives the same ratio.
+
+    Parameters
+    ----------
+    problem, penalty : RatioProblem, Penalty
+        The problem and its penalty.
+    columns : ndarray of int
+        The unpenalised columns, which are collinear; each of the others is a coordinate by itself.
+    start : ndarray of shape (k,), optional
+        Initial δ.
+    run : callable
+        Solves the problem in the new coordinates, given the start in them and the columns that are coordinates by
+        themselves; these come last.
+    """
+    k, zero, span = problem.k, np.zeros(columns.size), span_of(problem, columns)
+    others = np.setdiff1d(np.arange(k), columns)
     off, free = span.normal_components(zero), span.free_directions(zero)
     if np.any(off):  # the target is off the span of the rows, and no δ is optimal
-        delta = span.null @ off
+        delta = np.zeros(k)
+        delta[columns] = span.null @ off
         return NewtonResult(delta, _unproven(problem, delta, penalty), 0, 1, "diverges", (), free.shape[1])
-    if span.basis.shape[1] == 0:  # all rows are equal
-        return NewtonResult(zero, make_certificate(problem, zero), 0, 1, "converged", (), free.shape[1])
     # remove free directions from the basis and not from δ afterwards: for columns of small numbers they are large, and
     # their round-off would affect the columns of large numbers
-    T = span.basis - free @ (free.T @ span.basis)
-    inner = problem.change_coordinates(T)
+    rank = span.basis.shape[1]
+    T = np.zeros((k, rank + others.size))
+    T[columns, :rank] = span.basis - free @ (free.T @ span.basis)
+    T[others, np.arange(rank, T.shape[1])] = 1.0
+    if T.shape[1] == 0:  # all rows are equal
+        certificate = make_certificate(problem, np.zeros(k), penalty=penalty)
+        return NewtonResult(np.zeros(k), certificate, 0, 1, "converged", (), free.shape[1])
     z = None
     if start is not None:  # it may differ from T z along free directions
-        z = np.asarray(np.linalg.lstsq(np.hstack([T, free]), start)[0][: T.shape[1]])
-    found, _ = _stages(inner, penalty, settings, z, verbose, collinear_ends=False)
+        z = np.append(np.linalg.lstsq(np.hstack([T[columns, :rank], free]), start[columns])[0][:rank], start[others])
+    found = run(problem.change_coordinates(T), z, others)
     delta = T @ found.delta
     # certify in the original variables, so that round-off of the coordinates is included
-    return replace(found, delta=delta, certificate=make_certificate(problem, delta), free_directions=free.shape[1])
+    certificate = make_certificate(problem, delta, penalty=penalty)
+    return replace(found, delta=delta, certificate=certificate, free_directions=free.shape[1])

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -289,7 +290,8 @@ def test_positions_relative_to_a_thin_hull(width):
     edge = pre.solve(pre.RatioProblem([0.5, 0.5], F), check=False)
     assert edge.status in (pre.Status.BOUNDARY, pre.Status.INACCURATE)  # where round-off prevents a proof
     if edge.status is pre.Status.BOUNDARY:
-        assert edge.dual_value == pytest.approx(-np.log(2), abs=1e-6)
+        last_digit = 1e-13 / width  # what one of the target is worth, across the hull
+        assert edge.dual_value == pytest.approx(-np.log(2), abs=max(1e-6, last_digit))
     assert pre.solve(pre.RatioProblem([0.5, 0.5 - width], F), check=False).status is pre.Status.INFEASIBLE
 
 
@@ -400,3 +402,53 @@ def test_mass_on_a_row_of_base_weight_zero_proves_nothing():
     problem = pre.RatioProblem([0.1], [[0.0], [1.0], [2.0]], [0.0, 0.0, -np.inf])
     certificate = pre.certify(problem, [0.4], np.full(3, 1 / 3))
     assert certificate.dual_value <= pre.solve(problem).primal_value + 1e-12
+
+
+@pytest.mark.parametrize("terms", [{}, {"divergence": "chi2"}, {"radius": [0.0] * 5}])
+def test_what_dependent_columns_miss_is_bounded_whichever_are_left_out(terms):
+    """Two rows of years and microseconds: one column fixes the weights, and those of the others are known exactly."""
+    F = [
+        [1972.0, 1978.0, 1700000000003525.0, 1700000000008307.0, 1700000000005151.0],
+        [1989.0, 1927.0, 1700000000007437.0, 1700000000002770.0, 1700000000007680.0],
+    ]
+    seen = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        w = rng.random()
+        b = np.array([w, 1.0 - w]) @ np.array(F)
+        problem = pre.RatioProblem(b, F, [-1e-7, -rng.random() * 20.0], **terms)
+        certificate = pre.solve(problem, check=False).certificate
+        if len(certificate.dependent) != 4 or not certificate.missed:
+            continue
+        seen += 1
+        (kept,) = set(range(5)) - set(certificate.dependent)
+        low, high, target = ([Fraction(x) for x in row] for row in (F[1], F[0], b.tolist()))
+        share = (target[kept] - low[kept]) / (high[kept] - low[kept])
+        for i, bound in zip(certificate.dependent, certificate.missed, strict=True):
+            assert abs(target[i] - low[i] - share * (high[i] - low[i])) <= Fraction(bound)
+    assert seen > 20 or terms
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e9])
+def test_an_indicator_of_rows_without_weight_does_not_prevent_a_proof(norm, unit):
+    """A narrow kernel leaves no weight on the rows with the indicator; its moment stays as it is within the radius."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        z, x = rng.standard_normal(300), rng.standard_normal(300) * unit
+        indicator = (np.argsort(np.argsort(-np.abs(z - 0.3))) < 3).astype(float)
+        F, a = np.column_stack([x, indicator]), -((z - 0.3) ** 2) / 1e-2
+        problem = pre.RatioProblem([0.2 * unit, 0.01], F, a, radius=0.02 * unit, norm=norm)
+        assert pre.solve(problem).status is pre.Status.OPTIMAL
+
+
+def test_collinear_float32_columns_within_a_radius_are_as_well_known_as_in_float64():
+    rng = np.random.default_rng(0)
+    x = rng.normal(15.0, 9.0, 1500)
+    F = np.column_stack([x.astype("f4"), (x * 1.8 + 32.0).astype("f4")])
+    for radius in (0.01, [0.01, 0.01]):
+        single, double = (
+            pre.solve(pre.RatioProblem.from_samples(f[:500], f[500:], radius=radius)) for f in (F, F.astype(float))
+        )
+        assert single.gap < 1e-10
+        assert single.primal_value == pytest.approx(double.primal_value, abs=1e-9)

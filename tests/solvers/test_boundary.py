@@ -144,3 +144,18 @@ def test_memory_beyond_the_data_for_a_face_of_few_rows():
     assert solution.status is pre.Status.BOUNDARY
     assert solution.certificate.proves(1e-8)
     assert peak <= 0.5 * F.nbytes
+
+
+def test_clocks_in_many_units_end_in_a_status():
+    """Nanoseconds, hours, years and milliseconds of a few events: products with huge terms differ in round-off."""
+    events = [
+        [1.700082444756923e18, 22.9013213675, 2023.8723618005465, 1700082444756.0],
+        [1.7000576409317e18, 16.011369916666666, 2023.8715758147546, 1700057640931.0],
+        [1.700045975022668e18, 12.77083963, 2023.8712061444048, 1700045975022.0],
+        [1.70006964614797e18, 19.34615221388889, 2023.871956237102, 1700069646147.0],
+        [1.700045835614019e18, 12.732115005277779, 2023.8712017268113, 1700045835614.0],
+        [1.70006877325112e18, 19.103680866666668, 2023.87192857667, 1700068773251.0],
+    ]
+    F = [events[i] for i in (0, 1, 0, 2, 3, 4, 5, 5, 5, 0)]
+    target = [1.7000720153895572e18, 20.004274877, 2023.8720313138376, 1700072015389.0]
+    assert isinstance(pre.solve(pre.RatioProblem(target, F), check=False).status, pre.Status)

@@ -384,3 +384,44 @@ def test_targets_close_to_the_edge_of_what_bounded_weights_reach_are_proven():
         solution = pre.solve(pre.RatioProblem(mu @ F, F, divergence="chi2", bounds=(0.0, high)), check=False)
         proven.append(solution.status is pre.Status.OPTIMAL)
     assert np.mean(proven) >= 0.95
+
+
+@pytest.mark.parametrize(
+    "terms", [{"radius": [0.0, 0.0, 0.0]}, {"radius": [0.0, 0.01, 0.0]}, {"divergence": "chi2"},
+              {"divergence": "reverse-kl"}, {"bounds": (0.0, 20.0)}]
+)  # fmt: skip
+def test_collinear_columns_are_solved_in_coordinates_of_their_own(terms):
+    """Celsius and Fahrenheit rounded to float32: the ratio is determined, δ only along one direction."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        x = np.append(rng.normal(17.0, 9.0, 500), rng.normal(15.0, 9.0, 1000))
+        F = np.column_stack([x.astype("f4"), rng.normal(size=1500), (x * 1.8 + 32.0).astype("f4")]).astype(float)
+        solution = pre.solve(pre.RatioProblem.from_samples(F[:500], F[500:], **terms))
+        F[:, 2] -= 1.8 * F[:, 0] + 32.0  # what rounding left, in a column of its own
+        apart = pre.solve(pre.RatioProblem.from_samples(F[:500], F[500:], **terms))
+        assert solution.primal_value == pytest.approx(apart.primal_value, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "terms", [{}, {"radius": [0.0, 1e-3]}, {"radius": [0.0, 0.0]}, {"radius": 0.01}, {"divergence": "chi2"},
+              {"divergence": "reverse-kl"}, {"bounds": (0.0, 20.0)}]
+)  # fmt: skip
+@pytest.mark.parametrize("n_p", [30, 1000, 3000])
+def test_a_target_may_be_a_mean_of_equal_numbers_added_one_after_the_other(terms, n_p):
+    rng = np.random.default_rng(0)
+    P = np.column_stack([np.full(n_p, 1.1), rng.normal(0.2, 1.0, n_p)])
+    Q = np.column_stack([np.full(1000, 1.1), rng.normal(size=1000)])
+    target = P.mean(axis=0)
+    assert target[0] != 1.1
+    solution = pre.solve(pre.RatioProblem(target, Q, **terms))
+    assert solution.delta[1] == pytest.approx(pre.solve(pre.RatioProblem(target[1:], Q[:, 1:], **{
+        name: value[1:] if isinstance(value, list) else value for name, value in terms.items()
+    })).delta[0], abs=1e-6)  # fmt: skip
+
+
+def test_weights_sum_to_one_however_large_their_ratios_are():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        F, a = rng.normal(size=(30, 2)), 20.0 * rng.normal(size=30)
+        problem = pre.RatioProblem(rng.dirichlet(np.ones(30)) @ F, F, a, divergence="reverse-kl")
+        assert pre.solve(problem, check=False).mu.sum() == pytest.approx(1.0, abs=1e-14)

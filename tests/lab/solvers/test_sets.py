@@ -32,7 +32,9 @@ def test_a_set_is_reproducible_and_its_names_are_unique(name):
 @pytest.mark.parametrize("case", cases_with(Truth.OPTIMAL))
 def test_known_answers_are_optimal(case):
     certificate = pre.certify(case.problem, case.delta)
-    assert certificate.gap <= 1e-10 * (1.0 + abs(case.value)) + certificate.noise
+    # if there are more columns than rows, some are combinations of others, each with the round-off of k products
+    accuracy = 1e-12 * max(100, case.problem.k)
+    assert certificate.gap <= accuracy * (1.0 + abs(case.value)) + certificate.noise
     assert certificate.noise <= 1e-8  # reached by columns whose mean is a million times their spread
     assert certificate.primal_value == pytest.approx(case.value, rel=1e-12, abs=1e-12)
 
