@@ -114,11 +114,11 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
         if smaller is None:
             return None
         whole, log_share = smaller
-    if not found and (varying.all() or not problem.rows.in_memory):
+    if not found and (np.all(varying | (b != lowest)) or not problem.rows.in_memory):
         return None
     if not problem.rows.in_memory and whole.rows.reduce(_count, add) * problem.k > MAX_ENTRIES:
         return ExposedFace(whole, whole, np.arange(problem.k), tuple(found), log_share)
-    needed = varying & (np.inf > R)
+    needed = (varying | (b != lowest)) & (np.inf > R)
     columns = np.flatnonzero(needed) if needed.any() else np.zeros(1, dtype=np.intp)
     F, log_base = whole.with_weight(columns)
     target, radius = problem.target[columns], R[columns] if problem.radius_per_feature else 0.0
