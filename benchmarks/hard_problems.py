@@ -1,7 +1,8 @@
 """Random problems on which certificates have been false, and ways to an answer; the number of a problem is its seed.
 
 Timestamps beside nearly equal columns, columns far from zero with uneven base weights, one heavy row among rows that
-differ in their last digits, one-hot features, and nearly collinear columns; in all norms, with and without a radius.
+differ in their last digits, one-hot features, nearly collinear columns, and one time in several units; in all norms,
+with and without a radius.
 """
 
 from __future__ import annotations
@@ -87,12 +88,25 @@ def collinear(rng: np.random.Generator) -> Data:
     return (w / w.sum()) @ F, F, a
 
 
+def clocks(rng: np.random.Generator) -> Data:
+    """One time in several units and epochs, some rounded, for a few events; the target is the mean of some of them."""
+    n = int(rng.choice([2, 3, 5, 10, 40]))
+    t = EPOCH + np.floor(rng.random(n) * 10.0 ** rng.integers(4, 13))
+    units = [t, np.floor(t / 1e3), 1e3 * t, t / 1e6, (t - EPOCH) / 3.6e9, 1970.0 + t / 3.15576e13, np.floor(t / 3.6e9)]
+    x = 20.0 + 10.0 * rng.normal(size=n)
+    units += [x, 1.8 * x + 32.0, (1.8 * x + 32.0).astype(np.float32).astype(float), np.full(n, float(rng.choice(t)))]
+    F = np.column_stack([units[i] for i in rng.permutation(len(units))[: int(rng.integers(2, 6))]])
+    chosen = F[rng.choice(n, max(2, n // 2), p=rng.dirichlet(np.ones(n)))]
+    return chosen.mean(axis=0), F, rng.normal(size=n) * rng.choice([0.0, 1.0, 10.0])
+
+
 KINDS: dict[str, Callable[[np.random.Generator], Data]] = {
     "timestamps": timestamps,
     "offsets": offsets,
     "heavy row": heavy_row,
     "one-hot": one_hot,
     "collinear": collinear,
+    "clocks": clocks,
 }
 
 
