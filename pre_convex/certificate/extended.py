@@ -48,5 +48,8 @@ def precise_linked_value(problem: RatioProblem, theta: Array) -> tuple[float, fl
         change, t, psi = (exact - s).astype(float), link.ratio(s), link.conjugate(s)
         total += float(np.sum(pi * (psi + t * change)))
         size += float(np.sum(pi * (np.abs(psi) + np.abs(t))))
-        error += float(np.sum(pi * (np.abs(t) * terms * (problem.k + 8) * unit + 2.0 * link.width(t) * change**2)))
+        inexact = terms * (problem.k + 8) * unit
+        if np.any(np.abs(t) * inexact > 0.5):  # the limit of the divergence may be closer than s is known
+            return total, math.inf
+        error += float(np.sum(pi * (np.abs(t) * inexact + 2.0 * link.width(t) * change**2)))
     return total, error + EPS * (40.0 + math.log2(problem.n_q)) * size

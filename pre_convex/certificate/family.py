@@ -63,6 +63,8 @@ __all__ = ["certificate_at", "linked_arithmetic", "linked_certificate", "prove_l
 
 #: share of its terms below which what is left of a relaxed column counts as zero: the radius has room for it
 RELAXED = 1e-11
+#: share of its mean square below which the variance of a column is round-off of a constant
+CONSTANT = 1e-12
 #: what is left of a variance, relative to the squared size of the column, that may be round-off
 FLAT = 1e-13
 
@@ -128,9 +130,13 @@ def prove_linked(
         return proof  # after overflow nothing can be proven
     relaxed = np.zeros(theta.size, dtype=bool)
     relaxed[np.setdiff1d(penalty.on, penalty.exact(theta.size))] = True
-    margin = np.zeros(theta.size)
+    margin, r = np.zeros(theta.size), -summary.mean
+    if H[0, 0] > 0.0:  # what a constant column misses follows from the intercept, and no step should make up for it
+        squares = H[0, 0] * H.diagonal()
+        constant = squares - np.square(H[0]) <= CONSTANT * squares
+        r[constant] = H[0, constant] / H[0, 0] * r[0]
     for _ in range(ROUNDS):
-        trial = penalty.trial(theta, -summary.mean, H, margin)
+        trial = penalty.trial(theta, r, H, margin)
         if trial is None:
             return proof
         lift = _Lift(theta, summary.mean, trial, H, np.sort(penalty.used), relaxed, sizes, round_off, arithmetic, level)
@@ -142,8 +148,8 @@ def prove_linked(
             price = lifted.missed * np.abs(theta)
             last_digit = float(price[~relaxed].sum())
             gap = trial.slack + lifted.cost + float(price.sum()) + noise
-            columns = tuple((lifted.dependent - 1).tolist())
-            return proof._replace(gap=gap, last_digit=last_digit, dependent=columns)
+            columns, missed = (tuple(x.tolist()) for x in (lifted.dependent - 1, lifted.missed[lifted.dependent]))
+            return proof._replace(gap=gap, last_digit=last_digit, dependent=columns, missed=missed)
         # which columns count as dependent is a matter of round-off, so all get a margin of a few last digits
         last = LAST_PLACES * EPS * (sizes.largest + arithmetic.target)
         margin = np.maximum(margin, 4.0 * np.maximum(lifted.missed, last))
@@ -204,7 +210,7 @@ class _Lift:
             zero = (spread <= last) & (found.moving <= target_last)
             zero = np.where(relaxed, found.moving <= RELAXED * size, zero)
             zero &= (found.moving <= CANCELS * size) & (own > 0)
-            if eliminate(V, own, zero):  # the other coordinates are new
+            if eliminate(V, own, zero):  # V changed, so its moments have to be computed again
                 continue
             left = np.minimum(np.abs(z) + lost + found.moving, found.peak + np.abs(V[:, 0]))
             left += UNIT * (r.size + 3) * size  # round-off of the coordinates

@@ -272,10 +272,10 @@ def lift_in_own_coordinates(
     constant = (ranges[0] == ranges[1]) & ((room > 0.0) | (np.abs(ranges[0] + r) <= target_known))
     own = np.flatnonzero(~constant)
     left_out = [
-        LeftOut(i, np.eye(delta.size)[i], float(abs(ranges[0][i] + r[i]) + r_error[i]))
+        LeftOut(i, np.eye(delta.size)[i], float(abs(ranges[0][i] + r[i]) + r_error[i] + 3.0 * UNIT * G[i]))
         for i in np.flatnonzero(constant).tolist()
     ]
-    V, white = np.eye(delta.size)[own] / G[own, None], 0  # the first coordinates are white, the others remainders
+    V, white, limit = np.eye(delta.size)[own] / G[own, None], 0, 1.0  # first come white coordinates, then remainders
     for _ in range(ROUNDS):
         found: Whitened = yield Whiten(delta, log_z, V, r)
         size, spread = np.abs(V), 0.5 * (found.high - found.low)
@@ -284,18 +284,18 @@ def lift_in_own_coordinates(
             zero &= (found.peak <= size @ target_known) & (found.peak <= CANCELS * size @ G)
         # a lift with q ≤ ½ moves no moment by more than this, however far out rows of negligible weight are
         moved = 4.0 * (np.sqrt(2.0 * found.second.diagonal()) + UNIT * (delta.size + 3) * (size @ G))
-        light = (moved <= size @ known) & (room > 0.0)
+        light = (moved <= size @ known) & (room > 0.0) & (round_off.second <= WELL_KNOWN)
         zero |= light
-        if eliminate(V, own, zero):  # the other coordinates are new
+        if eliminate(V, own, zero):  # V changed, so its moments have to be computed again
             white = 0
             continue
         left = np.where(light, moved, found.peak + UNIT * (delta.size + 3) * (size @ G)) + size @ r_error
         left_out += [LeftOut(int(own[i]), V[i], float(left[i])) for i in np.flatnonzero(zero)]
-        white -= int(zero[:white].sum())
+        white, limit = white - int(zero[:white].sum()), min(limit, 0.5 if light.any() else 1.0)
         V, own, found = V[~zero], own[~zero], found.some(~zero)
         if white == len(V):
             lifted = yield from _lift_whitened(delta, log_z, V, found, r, r_error, G, round_off, arithmetic)
-            if lifted is not None and (lifted.q <= 0.5 or not room):
+            if lifted is not None and lifted.q <= limit:
                 missed = missed_moments(left_out, delta.size)
                 return lifted._replace(dependent=tuple(sorted(one.column for one in left_out)), missed=missed)
         if not np.all(np.isfinite(found.second)):
@@ -309,7 +309,7 @@ def lift_in_own_coordinates(
 
 
 class LeftOut(NamedTuple):
-    """A coordinate whose moment misses no more than ``left``, whatever the lift is, and the column it belongs to."""
+    """A coordinate whose moment is off by at most ``left``, whatever the lift is, and the column it belongs to."""
 
     column: int
     coordinate: Array
@@ -317,9 +317,9 @@ class LeftOut(NamedTuple):
 
 
 def eliminate(V: Array, own: Index, zero: NDArray[np.bool_]) -> bool:
-    """Remove the columns of coordinates that are zero from all others, in place; False if they have none of them.
+    """Remove the columns of coordinates that are zero from all others, in place; whether there was anything to remove.
 
-    The moments of the other coordinates are matched, and say nothing about a column that may be missed.
+    A lift matches the moments of the other coordinates, which bounds nothing if a column in them is missed.
     """
     changed = False
     for i in np.flatnonzero(zero):

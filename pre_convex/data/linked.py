@@ -374,8 +374,10 @@ def linked_weights(rows: Rows, link: Link, theta: Array) -> Array:
     s, pi = linked_scores(rows, theta)
     mu = _weighted(pi, link.ratio(s))
     if math.isfinite(link.divergence.limit) and np.all(np.isinf(link.upper)):
-        total = float(mu.sum())
-        mu = np.maximum(mu / total, pi * link.lower) if 0.0 < total < math.inf else mu
+        least = pi * link.lower
+        above = mu - least
+        total = float(above.sum())
+        mu = least + above * ((1.0 - float(least.sum())) / total) if 0.0 < total < math.inf else mu
     return mu
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._internal.typing import Array
+from ..data.affine_span import TARGET_NOISE
 from ..data.linked import capped_support, linked_scores
 from ..data.passes import column_ranges
 from ..problem import RatioProblem
@@ -37,6 +38,8 @@ def support_of_weights(problem: RatioProblem, v: Array) -> float:
 def separates(problem: RatioProblem, v: Array, relaxation: float) -> bool:
     """Whether v proves that no weights within the bounds match the target: h(v) + g(v) < 0 by more than round-off.
 
+    The target of a constant column is known to its last digits only.
+
     Examples
     --------
     >>> problem = RatioProblem([0.9], [[0.0], [1.0]], bounds=(0.0, 1.5))
@@ -46,4 +49,6 @@ def separates(problem: RatioProblem, v: Array, relaxation: float) -> bool:
     top = support_of_weights(problem, v)
     lowest, highest = column_ranges(problem.rows)
     reach = np.maximum(np.abs(lowest), np.abs(highest))
-    return bool(-relaxation - top > ROUND_OFF * (problem.k + 8) * (float(np.abs(v) @ reach) + abs(relaxation)))
+    error = ROUND_OFF * (problem.k + 8) * (float(np.abs(v) @ reach) + abs(relaxation))
+    constant = np.where(lowest == highest, np.abs(problem.target), 0.0)
+    return bool(-relaxation - top > error + TARGET_NOISE * float(np.abs(v) @ constant))

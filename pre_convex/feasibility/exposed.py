@@ -102,7 +102,7 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
     b, found, log_share, whole = problem.target, list[Recession](), 0.0, problem
     while True:
         lowest, highest = whole.ranges
-        varying = lowest < highest
+        varying, matched = lowest < highest, b == lowest
         noise = np.where(varying, 0.0, TARGET_NOISE * (np.abs(b) + np.abs(lowest)))  # mean of equal numbers
         if np.any((b + R < lowest - noise) | (b - R > highest + noise)):  # outside the hull
             return None
@@ -114,11 +114,12 @@ def exposed_face(problem: RatioProblem) -> ExposedFace | None:
         if smaller is None:
             return None
         whole, log_share = smaller
-    if not found and (np.all(varying | (b != lowest)) or not problem.rows.in_memory):
+    needed = varying | ~matched  # a constant column stays if it is matched to the last digits only: the proof names it
+    if not found and (needed.all() or not problem.rows.in_memory):
         return None
     if not problem.rows.in_memory and whole.rows.reduce(_count, add) * problem.k > MAX_ENTRIES:
         return ExposedFace(whole, whole, np.arange(problem.k), tuple(found), log_share)
-    needed = (varying | (b != lowest)) & (np.inf > R)
+    needed &= np.inf > R
     columns = np.flatnonzero(needed) if needed.any() else np.zeros(1, dtype=np.intp)
     F, log_base = whole.with_weight(columns)
     target, radius = problem.target[columns], R[columns] if problem.radius_per_feature else 0.0

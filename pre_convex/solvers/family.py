@@ -96,10 +96,8 @@ class LinkedStages(Staged):
 
     def _well_conditioned(self, H: Array) -> bool:
         """Whether no unpenalised columns are nearly collinear; the others have a penalty."""
-        free = self.penalty.unpenalised(self.k)
-        free = free[free > 0]
-        centred = H[1:, 1:] - np.outer(H[1:, 0], H[0, 1:]) / H[0, 0]
-        return not free.size or well_conditioned(centred[np.ix_(free - 1, free - 1)])
+        free = self.penalty.unpenalised(self.k)  # with the intercept, which a constant column is a multiple of
+        return free.size == 1 or well_conditioned(H[np.ix_(free, free)])
 
     def _descent(self, level: Level, curvature: Array | None = None, variances: Array | None = None) -> Descent:
         descent = LinkedDescent(

@@ -122,7 +122,7 @@ class Descent:
         self.secant_below, self.slow = (SECANT_BELOW_WIDE, SLOW_WIDE) if wide else (SECANT_BELOW, SLOW)
         self.always = level.size * shift.size <= TINY  # every pass computes the covariance
         self.iterations, self.passes, self.rough, self.renewed = 0, 0, False, False
-        self.decrement, self.largest_decrement, self.low_value = math.inf, 0.0, -LOW_VALUE
+        self.decrement, self.low_value = math.inf, -LOW_VALUE
         self.reason = ""
 
     def at(self, delta: Array, guess: float = 0.0) -> Requests[Point]:
@@ -186,7 +186,6 @@ class Descent:
                     return self._stop(point, "no progress")
                 continue
             self.iterations += 1
-            self.largest_decrement = max(self.largest_decrement, self.decrement)
             damping = damping / DAMPING_FACTOR if damping > FIRST_DAMPING else 0.0
             last = self.decrement
             # if values differ by round-off only, the decrement has to decrease

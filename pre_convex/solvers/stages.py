@@ -214,7 +214,7 @@ class Staged:
 
         ``share`` is the effective sample size of the weights over the number of rows. S leaves a squared decrement of
         s = k / (share · |S|), each full pass multiplies it by s again, and the lift on S turns it into a gap that is
-        larger by n / (2 · share · |S|).
+        larger by n / (2 |S|), for which the plan allows n / (share · |S|).
         """
         if self.settings.subset_rows is not None:
             return self.settings.subset_rows

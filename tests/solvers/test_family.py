@@ -403,25 +403,31 @@ def test_collinear_columns_are_solved_in_coordinates_of_their_own(terms):
 
 
 @pytest.mark.parametrize(
-    "terms", [{}, {"radius": [0.0, 1e-3]}, {"radius": [0.0, 0.0]}, {"radius": 0.01}, {"divergence": "chi2"},
-              {"divergence": "reverse-kl"}, {"bounds": (0.0, 20.0)}]
+    "terms", [{}, {"radius": [0.0, 1e-2]}, {"radius": [0.0, 0.0]}, {"radius": 0.01}, {"divergence": "chi2"},
+              {"divergence": "chi2", "radius": [0.0, 1e-2]}, {"divergence": "reverse-kl"}, {"bounds": (0.0, 20.0)}]
 )  # fmt: skip
 @pytest.mark.parametrize("n_p", [30, 1000, 3000])
-def test_a_target_may_be_a_mean_of_equal_numbers_added_one_after_the_other(terms, n_p):
-    rng = np.random.default_rng(0)
-    P = np.column_stack([np.full(n_p, 1.1), rng.normal(0.2, 1.0, n_p)])
-    Q = np.column_stack([np.full(1000, 1.1), rng.normal(size=1000)])
-    target = P.mean(axis=0)
-    assert target[0] != 1.1
-    solution = pre.solve(pre.RatioProblem(target, Q, **terms))
-    assert solution.delta[1] == pytest.approx(pre.solve(pre.RatioProblem(target[1:], Q[:, 1:], **{
-        name: value[1:] if isinstance(value, list) else value for name, value in terms.items()
-    })).delta[0], abs=1e-6)  # fmt: skip
+@pytest.mark.parametrize("uneven", [0.0, 0.5])
+def test_a_target_may_be_a_mean_of_equal_numbers_added_one_after_the_other(terms, n_p, uneven):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        P = np.column_stack([np.full(n_p, 1.1), rng.normal(0.2, 1.0, n_p)])
+        Q = np.column_stack([np.full(1000, 1.1), rng.normal(size=1000)])
+        target, a = P.mean(axis=0), uneven * rng.normal(size=1000)
+        assert target[0] != 1.1
+        solution = pre.solve(pre.RatioProblem(target, Q, a, **terms))
+        plain = {name: value[1:] if isinstance(value, list) else value for name, value in terms.items()}
+        alone = pre.solve(pre.RatioProblem(target[1:], Q[:, 1:], a, **plain))
+        assert solution.delta[1] == pytest.approx(alone.delta[0], abs=1e-6)
 
 
 def test_weights_sum_to_one_however_large_their_ratios_are():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         F, a = rng.normal(size=(30, 2)), 20.0 * rng.normal(size=30)
-        problem = pre.RatioProblem(rng.dirichlet(np.ones(30)) @ F, F, a, divergence="reverse-kl")
-        assert pre.solve(problem, check=False).mu.sum() == pytest.approx(1.0, abs=1e-14)
+        target = rng.dirichlet(np.ones(30)) @ F
+        for bounds in (None, (0.3, np.inf)):
+            problem = pre.RatioProblem(target, F, a, divergence="reverse-kl", bounds=bounds)
+            assert pre.solve(problem, check=False).mu.sum() == pytest.approx(1.0, abs=1e-13)
+        far = pre.RatioProblem(target, F, a, divergence="reverse-kl")
+        assert far.mu(10.0 ** rng.integers(0, 15) * rng.normal(size=2)).sum() == pytest.approx(1.0, abs=1e-13)
