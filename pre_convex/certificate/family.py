@@ -133,7 +133,7 @@ def prove_linked(
     margin, r = np.zeros(theta.size), -summary.mean
     if H[0, 0] > 0.0:  # what a constant column misses follows from the intercept, and no step should make up for it
         squares = H[0, 0] * H.diagonal()
-        constant = squares - np.square(H[0]) <= CONSTANT * squares
+        constant = ~relaxed & (squares - np.square(H[0]) <= CONSTANT * squares)
         r[constant] = H[0, constant] / H[0, 0] * r[0]
     for _ in range(ROUNDS):
         trial = penalty.trial(theta, r, H, margin)
