@@ -165,3 +165,18 @@ def test_the_comparison_runs():
     for kind in kinds:
         assert float(cells[kind, "pre_convex, linear features"][5]) > 0.97
         assert float(cells[kind, "logistic, no penalty"][5]) > 0.97
+
+
+def test_rows_of_an_interrupted_run_are_kept_and_those_of_other_code_refused(peers, tmp_path):
+    path, facts = tmp_path / "rows.jsonl", {"kind": "easy", "problem": "n500", "peer": "ebal"}
+    first = peers.Kept(path)
+    assert first.get(facts) is None
+    first.add({**facts, "time": 2.0, "failure": ""})
+    again = peers.Kept(path)
+    assert again.get(facts) == {**facts, "time": 2.0, "failure": ""}
+    again.add({**facts, "time": 2.0, "failure": ""})
+    assert len(path.read_text().splitlines()) == 2  # the code and one row
+    path.write_text('"other code"\n')
+    with pytest.raises(SystemExit, match="other code"):
+        peers.Kept(path)
+    assert peers.Kept(None).get(facts) is None
